@@ -17,6 +17,7 @@ from closeknit.model.quota import FlavorQuotas, Quota, ResourceGroup
 from closeknit.model.topology import Topology
 from closeknit.model.workload import Condition
 from closeknit.queue.wake import WakeEvent
+from closeknit.quota.tree import MOST_LEVELS
 
 from .objects import DEFAULT, cohort, queue, running, scheduler, workload
 from .play import Play
@@ -65,6 +66,7 @@ BROKEN: list[tuple[str, str, ClusterQueue]] = [
     ),
     ("TopologyNotFound", 'there is no Topology "halls" for TAS flavor "placed"', queue("a", {"placed": 10})),
     ("CohortCycle", "cohorts form a cycle", queue("a", 10, "m")),
+    ("CohortTooDeep", f"Cohort c{MOST_LEVELS + 1} has more than", queue("a", 10, f"c{MOST_LEVELS + 1}")),
     ("Misconfigured", "spec.fairSharing.weight is -1", queue("a", weight=-1.0)),
     ("Misconfigured", "no quota for cpu", uncovered()),
 ]
@@ -73,8 +75,9 @@ each_way = pytest.mark.parametrize(("reason", "text", "broken"), BROKEN, ids=IDS
 
 
 def cluster(broken: ClusterQueue) -> Scheduler:
-    """`a` is broken, `b` is not; cohorts m and n are each other's parent."""
-    built = scheduler([broken, queue("b")], [cohort("m", "n"), cohort("n", "m")], FLAVORS)
+    """`a` is broken, `b` is not; cohorts m and n are each other's parent, and each c is below the one before it."""
+    chain = [cohort(f"c{level}", f"c{level - 1}") for level in range(2, MOST_LEVELS + 2)]
+    built = scheduler([broken, queue("b")], [cohort("m", "n"), cohort("n", "m"), *chain], FLAVORS)
     for check in CHECKS:
         built.world.put_check(check)
     return built

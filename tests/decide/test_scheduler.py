@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from closeknit.decide import cycle
 from closeknit.decide.activity import PROVISIONING
-from closeknit.decide.decision import Admit, Evict, Retry
+from closeknit.decide.decision import Admit, Evict, Retry, Wait
+from closeknit.decide.entry import Entry
 from closeknit.decide.scheduler import Scheduler, needs_second_pass
 from closeknit.decide.status import carried_out
 from closeknit.model.cluster_queue import AdmissionCheck, CheckRule, LocalQueue, Strategy
@@ -18,7 +20,9 @@ from closeknit.model.node import Node
 from closeknit.model.request import Constraint
 from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.model.workload import Check, Workload
+from closeknit.queue.pending_workload import PendingWorkload
 from closeknit.queue.wake import WakeEvent
+from closeknit.state.ledger import Holding
 
 from .objects import DEFAULT, GPU, ON_DEFAULT, queue, running, scheduler, workload
 from .play import Play
@@ -503,3 +507,52 @@ class TestFailedNodes:
         built, one = self.broken(hosts=1)
         built.put(replace(one, status=replace(one.status, unhealthy=("h9",))), 1.0)
         assert built.next_timer is None
+
+
+class TestFaults:
+    """An exception while deciding about one workload parks that one, and the others are decided about."""
+
+    @staticmethod
+    def broken(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+        works = getattr(cycle, where)
+
+        def raises(*given: Any) -> Any:
+            head = next(one for one in given if isinstance(one, PendingWorkload | Entry))
+            if head.workload.name == "bad":
+                raise RuntimeError("broken on purpose")
+            return works(*given)
+
+        monkeypatch.setattr(cycle, where, raises)
+
+    @pytest.mark.parametrize("strategy", ["BestEffortFIFO", "StrictFIFO"])
+    @pytest.mark.parametrize("where", ["planned", "_note_progress", "recheck"])
+    def test_the_workload_at_fault_is_parked_and_the_others_are_admitted(
+        self, where: str, strategy: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        play = Play(scheduler([queue("a", 10, strategy=strategy), queue("b", 10, strategy=strategy)]))
+        play.put(workload("bad", "a", 1, priority=9), workload("behind", "a", 1), workload("beside", "b", 1))
+        self.broken(monkeypatch, where)
+        made = play.cycles(4)
+        assert play.admitted == {"behind", "beside"}
+        (why,) = [one for one in made if isinstance(one, Wait) and one.workload.name == "bad"]
+        assert why.reason == "InternalError"
+        assert "RuntimeError" in why.message
+        monkeypatch.undo()
+        play.scheduler.tick(10.0)
+        play.cycles(2, at=10.0)
+        assert play.admitted == {"bad", "behind", "beside"}
+
+    def test_what_a_workload_at_fault_would_have_taken_stays_free(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        built = scheduler([queue("a", 1)])
+        play = Play(built)
+        play.put(workload("bad", "a", 1, priority=9), workload("behind", "a", 1))
+        works = built.world.assume
+
+        def raises(holding: Holding) -> None:
+            works(holding)
+            if holding.workload.name == "bad":
+                raise RuntimeError("broken on purpose")
+
+        monkeypatch.setattr(built.world, "assume", raises)
+        play.cycles(3)
+        assert play.admitted == {"behind"}

@@ -100,7 +100,9 @@ def test_a_refusal_begins_with_the_field_that_is_wrong() -> None:
     for spec in of(VALIDATING).values():
         for one in spec["validations"]:
             assert one["reason"] == "Invalid"
-            assert "messageExpression" in one or one["message"].partition(": ")[0].startswith(("metadata.", "spec"))
+            assert "messageExpression" in one or one["message"].partition(": ")[0].startswith(
+                ("metadata.", "spec", "status")
+            )
 
 
 def selector(kind: str, settings: AdmissionSettings) -> Any:
@@ -125,7 +127,8 @@ def test_disabled_kinds_have_no_policy_and_hold_no_dependents() -> None:
     for kind in (MUTATING, VALIDATING):
         about = {
             resource
-            for spec in of(kind, JOBS_ONLY).values()
+            for name, spec in of(kind, JOBS_ONLY).items()
+            if "trust" not in name
             for rule in spec["matchConstraints"]["resourceRules"]
             for resource in rule["resources"]
         }
@@ -226,3 +229,35 @@ def test_a_patch_makes_the_map_that_it_adds_to() -> None:
     add = '[JSONPatch{op: "add", path: "/metadata/labels/a", value: "b"}]'
     assert added == f"({there} ? [] : {make}) + {add}"
     assert only_if("c", add) == f"(c ? {add} : [])"
+
+
+class TestTrust:
+    """What the controller decides is written by the controller only."""
+
+    @staticmethod
+    def expressions(settings: AdmissionSettings = USUAL, home: str = "closeknit-system") -> dict[str, str]:
+        made = [one for one in policies(settings, home) if one["kind"] == VALIDATING]
+        found = {one["metadata"]["name"]: one["spec"]["validations"] for one in made}
+        return {name: str(checks) for name, checks in found.items() if "trust" in name}
+
+    def test_there_is_one_for_status_for_workloads_that_hold_quota_and_for_gates(self) -> None:
+        assert set(self.expressions()) == {
+            "closeknit-trust-status",
+            "closeknit-trust-workloads",
+            "closeknit-trust-gates",
+        }
+
+    def test_each_names_the_controllers_account_and_the_trusted_ones(self) -> None:
+        trusted = "system:serviceaccount:checks:mine"
+        for one in self.expressions(AdmissionSettings(trusted=(trusted,)), "elsewhere").values():
+            assert "system:serviceaccount:elsewhere:closeknit-controller" in one
+            assert trusted in one
+
+    def test_another_list_of_accounts_gives_another_hash(self) -> None:
+        assert policies_hash(AdmissionSettings(trusted=("a",))) != policies_hash(USUAL)
+
+    def test_every_field_of_a_workload_but_active_is_covered(self) -> None:
+        one = self.expressions()["closeknit-trust-workloads"]
+        assert "priority" in one
+        assert "podSets" in one
+        assert "spec.?active" not in one

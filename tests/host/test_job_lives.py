@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 import yaml
 
 from closeknit.cluster import kinds
@@ -451,10 +452,18 @@ def test_the_child_of_a_job_that_waits_does_not_run() -> None:
 
 def test_the_child_of_a_job_that_was_admitted_runs() -> None:
     lab = running(JOB_SET.manifest.replace("20s", "1h"))
+    assert [one["spec"]["suspend"] for one in lab.all(kinds.JOB)] == [False, False]
+    assert event_messages(lab, "Suspended") == []
+
+
+@pytest.mark.parametrize("verifies", [True, False])
+def test_a_job_that_only_names_an_admitted_job_as_its_owner_is_suspended(verifies: bool) -> None:
+    """It has no name that the JobSet gives; without the gate it runs, as in Kueue."""
+    gates = Gates.profile("closeknit", {"VerifyPodOwners": verifies})
+    lab = running(JOB_SET.manifest.replace("20s", "1h"), EmbeddedOptions(seed=1, gates=gates))
     child(lab, lab.get(kinds.JOB_SET, "one"))
     lab.advance(3)
-    assert lab.get(kinds.JOB, "child")["spec"]["suspend"] is False
-    assert event_messages(lab, "Suspended") == []
+    assert lab.get(kinds.JOB, "child")["spec"]["suspend"] is verifies
 
 
 def test_the_child_of_an_unmanaged_job_runs() -> None:

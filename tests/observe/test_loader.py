@@ -203,13 +203,15 @@ def test_a_job_without_a_workload_gets_one_and_a_job_with_one_counts_once(tmp_pa
     [
         job("unmanaged", queue=None),
         job("ended", status={"conditions": [{"type": "Complete", "status": "True"}]}),
-        job("child", uid="c", ownerReferences=[{"kind": "Job", "name": "over", "uid": "o", "controller": True}]),
+        job("over-w-0", uid="c", ownerReferences=[{"kind": "JobSet", "name": "over", "uid": "o", "controller": True}]),
         job("prebuilt", labels={"kueue.x-k8s.io/prebuilt-workload-name": "ready-made"}),
     ],
     ids=["without-queue", "over", "owned", "prebuilt"],
 )
 def test_jobs_that_kueue_creates_no_workload_for_are_ignored(tmp_path: Path, passed_over: dict[str, Any]) -> None:
-    parent = job("over", uid="o", status={"conditions": [{"type": "Complete", "status": "True"}]})
+    parent = job("over", uid="o", status={"conditions": [{"type": "Completed", "status": "True"}]})
+    replicas = [{"name": "w", "template": {"spec": parent["spec"]}}]
+    parent |= {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "spec": {"replicatedJobs": replicas}}
     state = state_of(tmp_path, *small_cluster(), workload("ready-made"), parent, passed_over)
     assert list(state.workloads) == ["default/ready-made"]
     assert said(state) == []

@@ -19,7 +19,8 @@ from .written import GPU, RACK, folder, job, placing_cluster, pod, workload
 
 def placed_pod(name: str, host: str, **meta: Any) -> dict[str, Any]:
     notes = {"kueue.x-k8s.io/podset-required-topology": RACK, **meta.pop("annotations", {})}
-    return pod(name, host, annotations=notes, labels={"kueue.x-k8s.io/podset": "main"}, **meta)
+    owned = {"ownerReferences": [{"kind": "Job", "name": "w", "uid": "uid-of-w", "controller": True}], **meta}
+    return pod(name, host, annotations=notes, labels={"kueue.x-k8s.io/podset": "main"}, **owned)
 
 
 def free(state: LoadedCluster, host: str) -> int:

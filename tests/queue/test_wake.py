@@ -39,6 +39,7 @@ HELPED_BY = {
     WaitStage.MAXIMUM: CHANGED,
     WaitStage.FLAVOR: CHANGED,
     WaitStage.NAMESPACE: CHANGED | {WakeEvent.NAMESPACE_CHANGED},
+    WaitStage.FAULT: CHANGED,
     WaitStage.UNKNOWN: set(WakeEvent),
 }
 """Freed quota helps workloads that wait for quota or room; room on nodes helps those that found none; changes of quota,

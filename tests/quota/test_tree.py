@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from closeknit.model.quantity import INT64_MIN
 from closeknit.model.quota import UNLIMITED, FlavorResource
-from closeknit.quota.tree import QuotaNode, QuotaTree
+from closeknit.quota.tree import MOST_LEVELS, QuotaNode, QuotaTree
 from decide.objects import ON_DEFAULT as FR
 from decide.objects import cohort, limited, queue
 
@@ -274,3 +276,51 @@ class TestRollback:
         tree.add("a", {FR: amount})
         tree.remove("a", {FR: amount})
         assert [usage(node) for node in (tree.queues["a"], tree.queues["b"], tree.cohorts["r"])] == before
+
+
+def chain(length: int) -> QuotaTree:
+    """Cohorts c1 (the root) to c<length>, with the queue `top` in c1, `last` in c64 and `deep` in the last one."""
+    cohorts = [cohort(f"c{level}", f"c{level - 1}" if level > 1 else "") for level in range(1, length + 1)]
+    members = [queue("top", 2, "c1"), queue("last", 3, f"c{min(length, MOST_LEVELS)}"), queue("deep", 5, f"c{length}")]
+    return QuotaTree(members, cohorts)
+
+
+class TestDeepChains:
+    def test_queues_of_the_deepest_level_allowed_share_quota_with_the_root(self) -> None:
+        tree = used(chain(MOST_LEVELS), deep=4)
+        assert left(tree, "top") == 6
+        assert tree.queues["top"].potentially_available(FR) == 10
+        assert tree.cohorts["c1"].height == MOST_LEVELS
+        assert not tree.too_deep
+
+    def test_cohorts_below_the_deepest_level_are_cut_off_and_the_others_keep_their_quota(self) -> None:
+        tree = chain(5000)
+        assert set(tree.too_deep) == {f"c{level}" for level in range(MOST_LEVELS + 1, 5001)}
+        assert tree.cut_off == {"deep"}
+        assert left(tree, "top") == 5
+        assert left(tree, "deep") == 5
+
+    def test_a_queue_of_a_cohort_that_is_too_deep_has_no_cohort(self) -> None:
+        assert chain(MOST_LEVELS + 1).queues["deep"].parent is None
+
+    def test_no_walk_of_the_tree_uses_a_frame_per_level(self) -> None:
+        """Depth is limited, and yet no walk may rely on it: the interpreter's own limit may be lower."""
+        tree = chain(MOST_LEVELS)
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(depth() + MOST_LEVELS // 2)
+        try:
+            rebuilt = chain(MOST_LEVELS)
+            found = [one.name for one in rebuilt.cohorts["c1"].queues()]
+            rest = rebuilt.queues["deep"].available(FR), tree.queues["deep"].potentially_available(FR)
+        finally:
+            sys.setrecursionlimit(limit)
+        assert found == ["top", "deep", "last"]
+        assert rest == (10, 10)
+
+
+def depth() -> int:
+    """The number of frames on the stack."""
+    frame, count = sys._getframe(), 0
+    while frame is not None:
+        frame, count = frame.f_back, count + 1  # type: ignore[assignment]
+    return count

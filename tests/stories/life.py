@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from closeknit.cluster import kinds
+from closeknit.cluster.embedded.loop import Worker
 from closeknit.cluster.errors import Refused
 from closeknit.host.embedded import EmbeddedOptions
 from closeknit.observe.dump import dump
@@ -65,7 +66,16 @@ class Life(Lab):
         self.settle()
         if self._line is not None and not self._line.is_quiet:
             return
+        self._no_faults()
         self.invariants.quiet(set(self.cluster.control_plane.cache.world.ledger.holdings))
+
+    def _no_faults(self) -> None:
+        """Exceptions do not end the cluster, so they are looked for here."""
+        raised = dict(self.cluster.control_plane.faults.counts)
+        workers = [one for one in self.cluster.loop.participants if isinstance(one, Worker) and one.faults]
+        raised |= {type(one.standin).__name__: one.faults for one in workers}
+        if raised or self.cluster.loop.faults:
+            raise Broken(f"exceptions were raised: {raised or self.cluster.loop.faults}; see the log")
 
     def _submit(self, **facts: Any) -> None:
         for raw in objects.submitted(facts):
@@ -201,6 +211,7 @@ class Life(Lab):
             self.patch(kinds.WORKLOAD, "default", workload["metadata"]["name"], {"spec": {"active": True}})
         self.advance(4 * 3600)
         self._rest()
+        self._no_faults()
         self.invariants.quiet(set(self.cluster.control_plane.cache.world.ledger.holdings))
         self.invariants.rid()
         for workload in self.cluster.store.all(kinds.WORKLOAD):

@@ -184,7 +184,8 @@ class Controlling:
 
     def _policing(self, client: Client) -> Policing:
         managed = self.wishes.managed
-        rules = Rules(self.wishes.gates, managed.frameworks, managed.namespaces, managed.without_queue)
+        trusted = self.wishes.configured.own.trusted
+        rules = Rules(self.wishes.gates, managed.frameworks, managed.namespaces, managed.without_queue, trusted=trusted)
         return Policing(client, self.wishes.home, rules)
 
     async def _options(self, policing: Policing) -> KubernetesOptions:

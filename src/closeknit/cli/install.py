@@ -132,7 +132,9 @@ def configured(wishes: InstallOptions, text: str) -> InstallOptions:
         at = place_of(next(iter(positions(text)), {}), field)
         where = CALLED if at is None else f"{CALLED}:{at[0]}:{at[1]}"
         raise refuse(said, "remove it", where, "Configuration", field)
-    rules = AdmissionSettings(read.gates(), managed.frameworks, managed.namespaces, managed.without_queue)
+    rules = AdmissionSettings(
+        read.gates(), managed.frameworks, managed.namespaces, managed.without_queue, trusted=read.own.trusted
+    )
     return replace(wishes, configuration=text, rules=rules, lease=election.name)
 
 

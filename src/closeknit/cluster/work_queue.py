@@ -20,7 +20,8 @@ FIRST_RETRY, LAST_RETRY = 0.05, 5.0
 class WorkQueue(Generic[K]):
     """Keys to reconcile, now or later. Of several times for one key only the earliest counts."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: float = FIRST_RETRY, last: float = LAST_RETRY) -> None:
+        self._first, self._last = first, last
         self._ready: dict[K, None] = {}
         self._timers: list[tuple[float, int, K]] = []
         self._at: dict[K, float] = {}
@@ -43,8 +44,8 @@ class WorkQueue(Generic[K]):
 
     def add_rate_limited(self, key: K, now: float) -> None:
         """Requeue a key with backoff, after a failed write."""
-        wait = self._waits.get(key, FIRST_RETRY)
-        self._waits[key] = min(LAST_RETRY, wait * 2)
+        wait = self._waits.get(key, self._first)
+        self._waits[key] = min(self._last, wait * 2)
         self.add_after(key, now + wait)
 
     def forget(self, key: K) -> None:

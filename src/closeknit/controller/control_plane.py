@@ -12,11 +12,14 @@
                     ├──▶ queues          queue status, finalizers of what is in use
                     ├──▶ parked classes  the shared reason for every workload of a parked class
                     ├──▶ ungateable      pods that name a queue but cannot be gated
+                    ├──▶ redelivery      changes on which a reader raised an exception
                     └──▶ recorder        events, after everything else
 
 A host's loop drives it: `see` takes changes, `step` returns writes, `done` takes the results of writes. A host may
 delay writes, as long as it shows the resulting change before it reports the write as done. While a write to an object
 is in flight no other component writes to that object, because it would decide on state that is about to change.
+
+No exception leaves it: what a component raises for one object is reported there and tried again, and the rest goes on.
 """
 
 from __future__ import annotations
@@ -44,9 +47,13 @@ from .placing import NodeFailureReconciler, TopologyUngater
 from .provisioning import ProvisioningReconciler
 from .queues import PromptQueueStatus, QueueStatusReconciler
 from .reconciler import WriteInFlight
+from .redelivery import Redelivery
 from .scheduling import SchedulingReconciler
 from .ungateable import UngateableReporter
 from .workloads import ParkedClassReporter, WorkloadReconciler
+
+PAUSE = 1.0
+"""Seconds for which a component is left alone after an exception that belongs to no key."""
 
 
 class Component(Protocol):
@@ -75,9 +82,13 @@ class ControlPlane:
         rest: float = 0.0,
     ) -> None:
         managed = managed or Managed()
-        self.cache = ClusterCache(gates, settings, now, all_pods=managed.without_queue)
+        self.cache = ClusterCache(gates, settings, now, managed.without_queue, self._unreadable)
         self.decision_log = DecisionLog(keep, self.cache)
         self.recorder = recorder = Recorder(pace, self.cache.ending)
+        self.faults = recorder.faults
+        self.redelivery = Redelivery(self.cache, self.faults)
+        self._paused: dict[Component, float] = {}
+        """Components that raised an exception without naming a key, and when they may run again."""
         jobs, workloads = JobReconciler(self.cache, recorder, managed), WorkloadReconciler(self.cache, recorder)
         pending, queues = PendingReporter(self.cache, recorder, policy), QueueStatusReconciler(self.cache, recorder)
         groups, ungateable = (
@@ -97,6 +108,7 @@ class ControlPlane:
             queues,
             ParkedClassReporter(self.cache, workloads, pending.bucket),
             ungateable,
+            self.redelivery,
             recorder,
         )
         sets = filter(groups.live.is_on, SETS)
@@ -113,11 +125,17 @@ class ControlPlane:
         return len(self._in_flight)
 
     def see(self, change: Change) -> None:
+        self.redelivery.forget(change.key)
         before = self._before(change)
-        self.cache.see(change)
+        self.redelivery.read(self.cache, change)
         self._note(before)
         for part in self.parts:
-            part.see(change)
+            self.redelivery.read(part, change)
+
+    def _unreadable(self, change: Change, error: Exception) -> None:
+        """The cache cannot read an object: its user is told, and it is read again later."""
+        self.faults.invalid(self.cache, change.object, error, self.cache.now())
+        self.redelivery.again(self.cache, change)
 
     def _before(self, change: Change) -> Workload | None:
         """The workload as cached before this change."""
@@ -138,7 +156,7 @@ class ControlPlane:
     def due(self) -> float | None:
         soonest: float | None = None
         for part in self.parts:
-            at = part.due()
+            at = self._due(part)
             if at == 0.0:  # nothing is sooner
                 return at
             if at is not None and (soonest is None or at < soonest):
@@ -148,10 +166,27 @@ class ControlPlane:
     def step(self, now: float) -> Sequence[Write]:
         """Run the first component that is due. Scheduling comes late in the order, after everything that informs it."""
         for part in self.parts:
-            at = part.due()
+            at = self._due(part)
             if at is not None and at <= now:
-                return self._sent_off(part, part.step(now), now)
+                try:
+                    return self._sent_off(part, part.step(now), now)
+                except Exception as error:
+                    self._pause(part, error)
         return ()
+
+    def _due(self, part: Component) -> float | None:
+        if self._paused and self._paused.get(part, 0.0) > self.cache.now():
+            return self._paused[part]
+        try:
+            return part.due()
+        except Exception as error:
+            return self._pause(part, error)
+
+    def _pause(self, part: Component, error: Exception) -> float:
+        """Leave a component alone for a moment: what it failed for is unknown, and it would fail again at once."""
+        self.faults.report(part, None, error, self.cache.now())
+        self._paused[part] = self.cache.now() + PAUSE
+        return self._paused[part]
 
     def _sent_off(self, part: Component, flights: Sequence[Flight[Any]], now: float) -> Sequence[Write]:
         """The writes to send now; one to an object with another component's write in flight is refused here."""
@@ -171,7 +206,10 @@ class ControlPlane:
         if not isinstance(result, Refused):
             for tell in landed.flight.events:
                 self.recorder.record(tell)
-        landed.part.done(landed.flight, result, now)
+        try:
+            landed.part.done(landed.flight, result, now)
+        except Exception as error:
+            self.faults.report(landed.part, self.cache.find(target_of(write)), error, now)
 
 
 def _outcome(result: Raw | Refused) -> str:

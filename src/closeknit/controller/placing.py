@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from math import inf
 
 from ..cluster import kinds
@@ -17,6 +17,7 @@ from ..model.pod import Pod
 from ..model.topology import HOSTNAME
 from ..observe.cluster_cache import ClusterCache
 from ..observe.live_nodes import is_well, node_view
+from ..observe.membership import Kinship, kinship
 from ..observe.pod_cache import workload_of
 from ..write import pods as write
 from ..write.events import Recorder, RecordEvent
@@ -25,6 +26,14 @@ from .reconciler import Reconciler, RequeueAt, Step
 
 POD_BATCH = 0.1
 """Seconds for which a workload's gated pods are collected after a batch of them was ungated."""
+
+
+PATIENCE, PATIENCE_ENDS, LATER = 1.0, 30.0, 60.0
+"""Seconds until the owner of a pod is looked up again, for how long, and how often after that."""
+NOT_A_MEMBER = (
+    "It stays gated: it names Workload {workload}, but its owners do not lead to {owner}. "
+    "Delete it, or create it through that object"
+)
 
 
 class Batches:
@@ -82,7 +91,10 @@ class TopologyUngater(Reconciler[str]):
             return
         self.batches.done(key, self.cache.now())
         family = self.cache.family_of(raw)
-        pods = self.cache.pods.of_workload(f"{workload.namespace}/{family or workload.name}")
+        named = self.cache.pods.of_workload(f"{workload.namespace}/{family or workload.name}")
+        kin = {pod.key: kinship(self.cache, pod, raw) for pod in named}
+        yield from self._others([pod for pod in named if kin[pod.key] is not Kinship.MEMBER], kin, raw, now)
+        pods = [pod for pod in named if kin[pod.key] is Kinship.MEMBER]
         view = UngateView(workload, pods, self.expected.under_way(key), family, self.cache.gates)
         for action in ungate(view, now):
             match action:
@@ -95,6 +107,20 @@ class TopologyUngater(Reconciler[str]):
                     yield RequeueAt(at)
                 case GiveUp(why):
                     yield RecordEvent(raw, Event(key, "Warning", "TopologyUngateFailed", why), now)
+
+    def _others(self, pods: Iterable[Pod], kin: Mapping[str, Kinship], workload: Raw, now: float) -> Iterator[Step]:
+        """Tell pods that name the workload but are not its own; one whose owner is not known yet is tried again."""
+        for pod in pods:
+            if not pod.gated or pod.deleting:
+                continue
+            if kin[pod.key] is Kinship.UNKNOWN:
+                yield RequeueAt(now + (PATIENCE if now - pod.created < PATIENCE_ENDS else LATER))
+                if now - pod.created < PATIENCE_ENDS:
+                    continue
+            raw = self.cache.raw[kinds.POD].get((pod.namespace, pod.name))
+            if raw is not None:
+                text = NOT_A_MEMBER.format(workload=workload["metadata"]["name"], owner=_owner_of(workload))
+                yield RecordEvent(raw, Event(pod.key, "Warning", "NotAMember", text), now)
 
     def done(self, flight: Flight[str], result: Raw | Refused, now: float) -> None:
         """Stop expecting an ungate that was refused; if the pod is gone, its deletion has already done so."""
@@ -152,6 +178,9 @@ class NodeFailureReconciler(Reconciler[str]):
         at_home = bool(pod.node) or f"{pod.namespace}/{pod.workload}" in self.cache.at_host.get(host, ())
         return () if at_home and self._is_well(name) else [name]
 
+    def about(self, key: str) -> Raw | None:
+        return self.cache.raw[kinds.NODE].get(("", key))
+
     def _is_well(self, name: str) -> bool:
         return is_well(self.cache.world.nodes.get(name))
 
@@ -174,6 +203,12 @@ class NodeFailureReconciler(Reconciler[str]):
                             yield RecordEvent(raw, event, now)
                 case Requeue(at):
                     yield RequeueAt(at)
+
+
+def _owner_of(workload: Raw) -> str:
+    """The kind and name of a Workload's owner, for a message."""
+    owners = workload["metadata"].get("ownerReferences") or ()
+    return next((f"{one.get('kind')} {one.get('name')}" for one in owners), "its owner, which it does not have")
 
 
 def _health(raw: Raw) -> tuple[object, ...]:

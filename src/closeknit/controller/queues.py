@@ -13,7 +13,14 @@ from ..cluster import kinds
 from ..cluster.errors import Refused
 from ..cluster.kinds import Kind
 from ..cluster.port import Change, Key, Raw
-from ..decide.activity import LOCAL_QUEUE_READY, QUEUE_READY, active_condition, inactive_local_queue
+from ..decide.activity import (
+    COHORT_READY,
+    LOCAL_QUEUE_READY,
+    QUEUE_READY,
+    active_condition,
+    inactive_cohort,
+    inactive_local_queue,
+)
 from ..observe.cluster_cache import ClusterCache
 from ..observe.queue_counts import QueueCount
 from ..quota.share import share_of
@@ -45,6 +52,8 @@ class QueueStatusReconciler(Reconciler[Key]):
 
         self._leading: dict[str, list[str]] = {}
         """LocalQueues by the ClusterQueue their workloads wait in; cleared when a LocalQueue changes."""
+        self._too_deep: set[str] = set()
+        """The cohorts that were too deep at the last change of a cohort."""
 
     def see(self, change: Change) -> None:
         now = self.cache.now()
@@ -75,8 +84,16 @@ class QueueStatusReconciler(Reconciler[Key]):
             return found
         if kind in RULES and (changes_more_than_status(change) or kind is kinds.ADMISSION_CHECK):
             related = [*self._all(kinds.CLUSTER_QUEUE), *self._all(kinds.LOCAL_QUEUE)]
-            return [change.key, *related, *(self._all(kinds.TOPOLOGY) if kind is kinds.RESOURCE_FLAVOR else [])]
+            return [change.key, *related, *self._beside(kind)]
         return ()
+
+    def _beside(self, kind: Kind) -> Iterator[Key]:
+        """Objects of the same kind, or of the kind that it refers to, whose state a change may alter."""
+        if kind is kinds.RESOURCE_FLAVOR:
+            yield from self._all(kinds.TOPOLOGY)
+        if kind is kinds.COHORT:
+            before, self._too_deep = self._too_deep, self.cache.world.tree.too_deep
+            yield from (Key(kinds.COHORT, "", name) for name in before ^ self._too_deep)
 
     def _of_workload(self, change: Change) -> Iterator[Key]:
         meta = change.object["metadata"]
@@ -137,6 +154,8 @@ class QueueStatusReconciler(Reconciler[Key]):
             yield from self._cluster_queue(key.name, raw, now)
         elif key.kind is kinds.LOCAL_QUEUE:
             yield from self._local_queue(f"{key.namespace}/{key.name}", raw, now)
+        elif key.kind is kinds.COHORT:
+            yield from self._cohort(key.name, raw, now)
 
     def _in_use(self, key: Key) -> bool:
         world = self.cache.world
@@ -170,6 +189,16 @@ class QueueStatusReconciler(Reconciler[Key]):
         status = write.local_queue_status(cluster_queue, self.cache.tally.local[key])
         active = active_condition(inactive_local_queue(world, queue), LOCAL_QUEUE_READY, now, world.gates)
         change = write.with_status(kinds.LOCAL_QUEUE, raw, status, active)
+        if change is not None:
+            yield change
+
+    def _cohort(self, name: str, raw: Raw, now: float) -> Iterator[Step]:
+        """Write what is wrong with a cohort, or that it no longer is; a cohort that always worked has no condition."""
+        found = inactive_cohort(self.cache.world, name)
+        if found is None and not (raw.get("status") or {}).get("conditions"):
+            return
+        active = active_condition(found, COHORT_READY, now, self.cache.world.gates)
+        change = write.with_status(kinds.COHORT, raw, {}, active)
         if change is not None:
             yield change
 

@@ -11,7 +11,6 @@ Times written into objects are whole seconds, as Kubernetes stores them, so that
 
 from __future__ import annotations
 
-import logging
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -19,7 +18,7 @@ from dataclasses import replace
 from typing import Generic, NamedTuple, TypeVar
 
 from ..cluster.errors import Conflict, Refused, is_namespace_terminating
-from ..cluster.port import Change, Create, Raw, Write
+from ..cluster.port import Change, Create, Key, Raw, Write
 from ..cluster.work_queue import WorkQueue
 from ..lifecycle.pods_ready import readiness
 from ..model.event import Event
@@ -28,8 +27,6 @@ from ..observe.cluster_cache import ClusterCache
 from ..write.events import Recorder, RecordEvent
 from ..write.in_flight import Flight, flights
 from ..write.workloads import status_write
-
-log = logging.getLogger(__name__)
 
 K = TypeVar("K", bound=Hashable)
 
@@ -71,6 +68,12 @@ class Reconciler(ABC, Generic[K]):
     def due(self) -> float | None:
         return self.queue.due()
 
+    def about(self, key: K) -> Raw | None:
+        """The object that a key stands for: itself, or a Workload by its namespace and name."""
+        if isinstance(key, Key):
+            return self.cache.find(key)
+        return self.cache.raw_workload(key) if isinstance(key, str) else None
+
     def step(self, now: float) -> Sequence[Flight[K]]:
         key = self.queue.get(now)
         if key is None:
@@ -85,9 +88,9 @@ class Reconciler(ABC, Generic[K]):
                     self.queue.add_after(key, step.at)
                 elif not self._is_too_late(step):
                     steps.append(step)
-        except Exception:  # one invalid object must not block the others
-            log.exception("%s: reconciling %s failed", type(self).__name__, key)
+        except Exception as error:  # one invalid object must not block the others
             self.queue.add_rate_limited(key, now)
+            self.recorder.faults.report(self, self.about(key), error, now)
             return ()
         made = flights(key, steps, self.recorder.record)
         if made:
@@ -100,18 +103,23 @@ class Reconciler(ABC, Generic[K]):
 
     def done(self, flight: Flight[K], result: Raw | Refused, now: float) -> None:
         key = flight.key
+        try:
+            self._take_result(flight, result, now)
+        except Exception as error:
+            self.queue.add_rate_limited(key, now)
+            self.recorder.faults.report(self, self.about(key), error, now)
         self._open[key] -= 1
-        if isinstance(result, Refused) and is_namespace_terminating(result):
-            self.queue.forget(key)
-        elif isinstance(result, Refused):
-            self.on_refused(key, flight.write, result, now)
-        else:
-            self.queue.forget(key)
         if not self._open[key]:
             del self._open[key]
             if key in self._put_off:
                 self._put_off.remove(key)
                 self.requeue(key, now)
+
+    def _take_result(self, flight: Flight[K], result: Raw | Refused, now: float) -> None:
+        if isinstance(result, Refused) and not is_namespace_terminating(result):
+            self.on_refused(flight.key, flight.write, result, now)
+        else:
+            self.queue.forget(flight.key)
 
     def requeue(self, key: K, now: float) -> None:
         """Requeue a key that was added while its writes were in flight; called after the last of them."""

@@ -18,6 +18,7 @@ from ..cluster.kinds import WORKLOAD
 from ..cluster.port import Change, Raw, Write
 from ..decide.decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
 from ..decide.status import carried_out
+from ..model.workload import Workload
 from ..observe.cluster_cache import ClusterCache
 from ..write.events import Recorder, RecordEvent
 from ..write.in_flight import Flight, flights
@@ -92,6 +93,8 @@ class SchedulingReconciler:
         begin = self._cost()
         decisions = cache.scheduler.cycle(moment)
         took = self._cost() - begin
+        for workload, error in cache.scheduler.faults:
+            self.recorder.faults.report(self, cache.raw_workload(workload.key), error, now)
         if self.rest:
             waits = sum(isinstance(one, Wait) for one in decisions) / max(1, len(decisions))
             self._pause = self.cache.now() + min(LONGEST_REST, max(self.rest, SPARING * took * waits))
@@ -101,16 +104,26 @@ class SchedulingReconciler:
         for decision in decisions:
             if self._is_under_way(decision):
                 continue
-            record = record_of(decision, now, cost)
-            sent: Sequence[Flight[Decided]] = ()
-            if isinstance(decision, Wait):
-                self.pending.report(decision, now)
-            else:
-                sent = flights(Decided(decision, record), self._writes(decision, moment), self.recorder.record)
-            if record is not None and not sent:
-                self.decision_log.write(record)
-            made += sent
+            try:
+                made += self._sent(decision, now, cost)
+            except Exception as error:
+                key = _subject(decision).key
+                self.recorder.faults.report(self, cache.raw_workload(key), error, now)
+                self._undo(decision, now)
         return made
+
+    def _sent(self, decision: Decision, now: float, cost: float) -> Sequence[Flight[Decided]]:
+        """The writes of a decision, which is logged once they succeed, or at once if there are none."""
+        record = record_of(decision, now, cost)
+        sent: Sequence[Flight[Decided]] = ()
+        if isinstance(decision, Wait):
+            self.pending.report(decision, now)
+        else:
+            steps = self._writes(decision, float(int(now)))
+            sent = flights(Decided(decision, record), steps, self.recorder.record)
+        if record is not None and not sent:
+            self.decision_log.write(record)
+        return sent
 
     def _count(self, decisions: Sequence[Decision], now: float) -> None:
         outcome = tuple(_outcome(one) for one in decisions if isinstance(one, Wait) or self._is_under_way(one))
@@ -145,21 +158,24 @@ class SchedulingReconciler:
             if decided.record is not None:
                 self.decision_log.write(decided.record)
             return
-        if isinstance(decided.decision, Preempt) and _is_out_of_date(result):
-            return
+        if not (isinstance(decided.decision, Preempt) and _is_out_of_date(result)):
+            self._undo(decided.decision, now)
+
+    def _undo(self, decision: Decision, now: float) -> None:
+        """The writes of a decision failed: its workload is decided about again."""
         moment = float(int(now))
         self._pause = max(self._pause, now + RETRY)
-        match decided.decision:
+        match decision:
             case Admit(workload):
                 current = self.cache.workloads.get(workload.key)
                 if current is None:
                     self.cache.scheduler.drop(workload.key)
                 else:
                     self.cache.scheduler.failed(current, moment)
-            case Evict() as decision:
+            case Evict():
                 if decision.workload.key in self.cache.workloads:
                     self.cache.scheduler.not_evicted(decision, moment)
-            case Preempt() as decision:
+            case Preempt():
                 self._evicting.discard(decision.victim.uid)
             case _:
                 pass
@@ -169,6 +185,16 @@ class SchedulingReconciler:
 def _is_out_of_date(refused: Refused) -> bool:
     """Whether the object has changed or gone on the server. Until the informer shows it, it counts as evicted."""
     return isinstance(refused, Conflict | NotFound) and not isinstance(refused, WriteInFlight)
+
+
+def _subject(decision: Decision) -> Workload:
+    """The workload that a decision is about."""
+    match decision:
+        case Preempt():
+            return decision.victim
+        case Replace():
+            return decision.old
+    return decision.workload
 
 
 def _outcome(decision: Decision) -> tuple[str, str, str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..model.cluster_queue import CheckRule, ClusterQueue, LocalQueue
 from ..model.gates import Gates
 from ..model.workload import Condition
+from ..quota.tree import MOST_LEVELS
 
 if TYPE_CHECKING:
     from .world import World
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 PROVISIONING = "kueue.x-k8s.io/provisioning-request"
 
-MISTAKE, CYCLE = "Misconfigured", "CohortCycle"
+MISTAKE, CYCLE, TOO_DEEP = "Misconfigured", "CohortCycle", "CohortTooDeep"
 UNKNOWN = "Unknown", "Can't admit new workloads."
 """Kueue's reason and message for anything that it has no reason for."""
 
@@ -65,7 +66,22 @@ def _obstacles(world: World, name: str) -> Iterator[tuple[str, str, str]]:
         ring = cycle_above(world, queue.cohort)
         text = f"cohorts form a cycle: {' → '.join([*ring, ring[0]])}"
         yield CYCLE, text, f"give one of the Cohorts {', '.join(ring)} another spec.parentName, or none"
+    if name in world.tree.cut_off:
+        yield _too_deep(queue.cohort)
     yield from _mistakes(world, queue)
+
+
+def _too_deep(cohort: str) -> tuple[str, str, str]:
+    text = f"Cohort {cohort} has more than {MOST_LEVELS - 1} Cohorts above it"
+    return TOO_DEEP, text, f"set spec.parentName of Cohort {cohort} to one that is nearer to the root, or to none"
+
+
+def inactive_cohort(world: World, name: str) -> Inactive | None:
+    """Why the queues of a cohort cannot use it; None if they can."""
+    if name not in world.tree.too_deep:
+        return None
+    reason, text, remedy = _too_deep(name)
+    return Inactive(reason, f"Can't share quota: {text}.", remedy)
 
 
 def cycle_above(world: World, cohort: str) -> list[str]:
@@ -153,10 +169,11 @@ def active_condition(found: Inactive | None, ready: str, now: float, gates: Gate
     if found is None:
         return Condition(True, "Ready", ready, now)
     if "RemedyInConditions" not in gates:
-        reason, message = UNKNOWN if found.reason in (MISTAKE, CYCLE) else (found.reason, found.message)
+        reason, message = UNKNOWN if found.reason in (MISTAKE, CYCLE, TOO_DEEP) else (found.reason, found.message)
         return Condition(False, reason, message, now)
     return Condition(False, found.reason, f"{found.message.rstrip('.')}: {found.remedy}", now)
 
 
 QUEUE_READY = "Can admit new workloads"
 LOCAL_QUEUE_READY = "Can submit new workloads to localQueue"
+COHORT_READY = "Its queues share quota"

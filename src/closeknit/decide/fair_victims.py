@@ -152,19 +152,19 @@ class _Trial:
                 yield found
 
     def _next(self, node: QuotaNode, left: dict[str, list[Holding]], pruned: set[QuotaNode]) -> QuotaNode | None:
-        if node.is_queue:
-            if left.get(node.name):
-                return node
-            pruned.add(node)
-            return None
-        queue = self._highest_queue(node, left, pruned)
-        cohort = self._highest_cohort(node, pruned)
-        if cohort is None and queue is None:
-            pruned.add(node)
-            return None
-        if cohort is not None and (queue is None or share_of(cohort) >= share_of(queue)):
-            return self._next(cohort, left, pruned)
-        return queue
+        """The queue with the highest share below; None if there is none, and then the node without one is pruned."""
+        while not node.is_queue:
+            queue = self._highest_queue(node, left, pruned)
+            cohort = self._highest_cohort(node, pruned)
+            if cohort is None and queue is None:
+                break
+            if cohort is None or (queue is not None and share_of(cohort) < share_of(queue)):
+                return queue
+            node = cohort
+        if node.is_queue and left.get(node.name):
+            return node
+        pruned.add(node)
+        return None
 
     def _highest_queue(
         self, node: QuotaNode, left: dict[str, list[Holding]], pruned: set[QuotaNode]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import itemgetter
 
 from ..quota.share import Share, share_of
 from ..quota.tree import QuotaNode
@@ -90,16 +91,11 @@ def _stand(world: World, entry: Entry, queue: QuotaNode, is_preemptor: IsPreempt
     world.tree.rollback(mark)
 
 
-def _best(node: QuotaNode, left: dict[str, Entry], standing: Standing) -> Entry | None:
-    if node.is_queue:
-        return left.get(node.name)
-    best: Entry | None = None
-    best_key = None
-    for child in node.children:
-        entry = _best(child, left, standing)
-        if entry is None:
-            continue
-        key = standing[entry.queue, child]
-        if best_key is None or key < best_key:
-            best, best_key = entry, key
-    return best
+def _best(root: QuotaNode, left: dict[str, Entry], standing: Standing) -> Entry | None:
+    """The winner of the tournament, from the queues up; of equals the first child's."""
+    best = {node: left[node.name] for node in root.queues() if node.name in left}
+    for node in reversed(list(root.within())):
+        rivals = [(standing[best[child].queue, child], best[child]) for child in node.children if child in best]
+        if rivals:
+            best[node] = min(rivals, key=itemgetter(0))[1]
+    return best.get(root)

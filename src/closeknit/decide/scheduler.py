@@ -19,13 +19,16 @@ from ..queue.pending_workload import PendingWorkload, pending_workload
 from ..queue.wake import FREED, PARKS_ITS_CLASS, RULES, Reach, RequeueReason, WaitStage, WakeEvent
 from ..quota.demand import Demand
 from .cycle import CycleResult, run, waits
-from .decision import Admit, Decision, Evict, Retry
+from .decision import Admit, Decision, Evict, Retry, Wait
 from .entry import Entry, Fate
 from .plan import Severity
 from .status import carried_out, required_checks
 from .world import World
 
 FIRST_DELAY, LAST_DELAY = 1.0, 30.0
+LAST_FAULT = 300.0
+"""The longest backoff in seconds of a workload about which no decision can be made."""
+FAULT = "Deciding about it failed with {}: it is tried again, and the log of the controller has details"
 
 
 class Scheduler:
@@ -39,6 +42,9 @@ class Scheduler:
         """Workloads that reserve room in every cycle and because of which others were parked."""
         self.number = 0
         self.last = CycleResult()
+        self.faults: list[tuple[Workload, Exception]] = []
+        """The workloads about which the last cycle could not decide, because of an exception."""
+        self._fault_delays: dict[str, float] = {}
 
     # Queues
 
@@ -105,6 +111,7 @@ class Scheduler:
         self.world.release(key)
         self.pending.drop(key)
         self.second_pass.pop(key, None)
+        self._fault_delays.pop(key, None)
 
     def wake(self, event: WakeEvent, queue: str, now: float) -> int:
         """Wake parked workloads after an event on a queue or one of its workloads; return how many."""
@@ -169,18 +176,47 @@ class Scheduler:
         """Run one cycle. What it admits is assumed from here on; the other heads are requeued or parked."""
         self.number += 1
         self.world.now = now
-        heads = self.pending.heads(self.world.is_active, self._has_quota)
+        self.faults = []
         try:
-            self.last = run(self.world, [*self._due(now), *heads], self.number, self._is_preemptor)
+            heads = [*self._due(now), *self.pending.heads(self.world.is_active, self._has_quota)]
+            return self._run(heads, now)
         except BaseException:
-            for head in heads:
-                self.pending.requeue(head, RequeueReason.LOST_ITS_PLACE, WaitStage.UNKNOWN, now)
+            self.pending.put_back()
             raise
-        decisions = [self._assumed(one, now) if isinstance(one, Admit) else one for one in self.last.decisions]
+
+    def _run(self, heads: list[PendingWorkload], now: float) -> list[Decision]:
+        try:
+            self.last = run(self.world, heads, self.number, self._is_preemptor)
+        except Exception as error:
+            if len(heads) == 1:
+                return self._at_fault(heads[0], error, now)
+            return [decision for head in heads for decision in self._run([head], now)]
+        decisions = [made for one in self.last.decisions for made in self._concluded(one, now)]
         for entry in self.last.entries:
             decisions += self._settle(entry, now)
         self._clear_the_way(now)
         return decisions
+
+    def _concluded(self, decision: Decision, now: float) -> list[Decision]:
+        if not isinstance(decision, Admit):
+            return [decision]
+        try:
+            return [self._assumed(decision, now)]
+        except Exception as error:
+            self.world.expire(decision.workload.key)
+            entry = next(one for one in self.last.entries if one.workload.key == decision.workload.key)
+            return self._at_fault(entry.waiting, error, now)
+
+    def _at_fault(self, head: PendingWorkload, error: Exception, now: float) -> list[Decision]:
+        """Deciding about this workload alone raises an exception: set it aside for a while, so that others go on."""
+        self.faults.append((head.workload, error))
+        if head.workload.reserved:
+            delay = min(LAST_DELAY, self.second_pass.get(head.key, (now, FIRST_DELAY))[1] * 2)
+            self.second_pass[head.key] = (now + delay, delay)
+            return []
+        delay = self._fault_delays[head.key] = min(LAST_FAULT, self._fault_delays.get(head.key, FIRST_DELAY) * 2)
+        self.pending.set_aside(head, now + delay)
+        return [Wait(head.workload, RequeueReason.OTHER, WaitStage.FAULT.value, FAULT.format(type(error).__name__))]
 
     def _clear_the_way(self, now: float) -> None:
         """Once a workload no longer reserves room, wake the workloads that were parked because of it."""

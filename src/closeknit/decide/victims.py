@@ -276,13 +276,15 @@ def _fits_in(node: QuotaNode, requests: Usage) -> tuple[bool, dict[FlavorResourc
 
 def _borrowers(node: QuotaNode, but: QuotaNode, frs: Iterable[FlavorResource]) -> Iterator[QuotaNode]:
     """The borrowing queues below a node, in cohorts that borrow; the subtree `but` is skipped."""
-    for child in node.children:
+    left = [*reversed(node.children)]
+    while left:
+        child = left.pop()
         if child is but or child.within_nominal(frs):
             continue
         if child.is_queue:
             yield child
         else:
-            yield from _borrowers(child, but, frs)
+            left += reversed(child.children)
 
 
 def _reclaimable(search: VictimSearch, queue: QuotaNode, top: QuotaNode, advantage: bool) -> Found:

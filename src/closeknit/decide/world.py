@@ -6,7 +6,7 @@ Decisions go into the ledger afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -469,14 +469,9 @@ def _reach(tree: QuotaTree) -> dict[str, int]:
     """For each queue a fingerprint of what its quota depends on: the quotas of every node of its tree."""
     found: dict[str, int] = {}
     for root in tree.roots():
-        found.update(dict.fromkeys((queue.name for queue in root.queues()), hash(tuple(_shape_of(root)))))
+        shape = tuple((one.name, one.is_queue, one.weight, tuple(sorted(one.quotas.items()))) for one in root.within())
+        found.update(dict.fromkeys((queue.name for queue in root.queues()), hash(shape)))
     return found
-
-
-def _shape_of(node: QuotaNode) -> Iterator[tuple[object, ...]]:
-    yield node.name, node.is_queue, node.weight, tuple(sorted(node.quotas.items()))
-    for child in sorted(node.children, key=lambda one: (one.is_queue, one.name)):
-        yield from _shape_of(child)
 
 
 def _alike(holding: Holding, workload: Workload) -> bool:

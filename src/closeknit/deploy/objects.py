@@ -18,7 +18,16 @@ from ..cluster.kinds import Kind
 from ..dialects.kueue.configuration import FILE, LEASE
 from . import kinds as server
 from .marks import CONFIG_HASH, METRICS_READER, NAME, NAMESPACE, PODS, READER, Raw, stamped
-from .rbac import CLUSTER_WIDE, METRICS_PATHS, READER_PATHS, Grant, own_namespace, reading_by_proxy
+from .rbac import (
+    CLUSTER_WIDE,
+    METRICS_PATHS,
+    READER_PATHS,
+    TENANT_ROLES,
+    Grant,
+    TenantRole,
+    own_namespace,
+    reading_by_proxy,
+)
 
 CONFIG_MAP = f"{NAME}-config"
 FOLDER = "/etc/closeknit"
@@ -81,6 +90,7 @@ def access(wishes: InstallOptions) -> list[Raw]:
         _object(wishes, server.ROLE, NAME, rules=_rules(own_namespace(wishes.lease))),
         _object(wishes, server.ROLE_BINDING, NAME, roleRef=_role_ref(server.ROLE), subjects=[account]),
         *_reading(wishes),
+        *(_tenant_role(wishes, one) for one in TENANT_ROLES),
     ]
 
 
@@ -99,6 +109,12 @@ def _reading(wishes: InstallOptions) -> list[Raw]:
 
 def _paths(paths: Iterable[str]) -> Raw:
     return {"nonResourceURLs": list(paths), "verbs": ["get"]}
+
+
+def _tenant_role(wishes: InstallOptions, role: TenantRole) -> Raw:
+    """A role for users, included in a role of Kubernetes, and in those that include that one."""
+    labels = {f"rbac.authorization.k8s.io/aggregate-to-{role.joins}": "true"}
+    return _object(wishes, server.CLUSTER_ROLE, role.name, labels, rules=_rules(role.grants))
 
 
 def _rules(grants: Iterable[Grant]) -> list[Raw]:

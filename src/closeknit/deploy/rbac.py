@@ -89,14 +89,14 @@ CLUSTER_WIDE: tuple[Grant, ...] = (
         "the templates of a TrainJob are in its runtime",
     ),
     Grant(
-        (kinds.WORKLOAD, *QUEUES, kinds.RESOURCE_FLAVOR, kinds.TOPOLOGY, kinds.ADMISSION_CHECK),
+        (kinds.WORKLOAD, *QUEUES, kinds.COHORT, kinds.RESOURCE_FLAVOR, kinds.TOPOLOGY, kinds.ADMISSION_CHECK),
         READ,
-        "quota, queues, flavors, topologies and workloads",
+        "quota, queues, cohorts, flavors, topologies and workloads",
     ),
     Grant(
-        (kinds.COHORT, kinds.WORKLOAD_PRIORITY_CLASS, kinds.PROVISIONING_CONFIG),
+        (kinds.WORKLOAD_PRIORITY_CLASS, kinds.PROVISIONING_CONFIG),
         FOLLOW,
-        "shared quota, priorities, and how nodes are provisioned",
+        "priorities, and how nodes are provisioned",
     ),
     Grant(
         (kinds.WORKLOAD,),
@@ -105,9 +105,9 @@ CLUSTER_WIDE: tuple[Grant, ...] = (
     ),
     Grant(HELD, ("update",), "the finalizer that protects objects in use"),
     Grant(
-        (kinds.WORKLOAD, *QUEUES, kinds.ADMISSION_CHECK),
+        (kinds.WORKLOAD, *QUEUES, kinds.COHORT, kinds.ADMISSION_CHECK),
         ("update",),
-        "admissions, and the status of queues and checks",
+        "admissions, and the status of queues, cohorts and checks",
         "status",
     ),
     Grant((kinds.WORKLOAD,), ("update",), "a ProvisioningRequest blocks the deletion of its Workload", "finalizers"),
@@ -154,6 +154,48 @@ def reading_by_proxy(lease: str = LEASE) -> tuple[Grant, ...]:
     )
 
 
+class TenantRole(NamedTuple):
+    """A ClusterRole for users. `joins` is the role of Kubernetes that includes it: view, edit or admin."""
+
+    name: str
+    joins: str
+    grants: tuple[Grant, ...]
+
+
+CHANGE = ("create", "update", "patch", "delete", "deletecollection")
+TENANT_ROLES: tuple[TenantRole, ...] = (
+    TenantRole(
+        "closeknit-viewer",
+        "view",
+        (
+            Grant((kinds.WORKLOAD, kinds.LOCAL_QUEUE), READ, "see what waits, where, and why"),
+            Grant(
+                (kinds.CLUSTER_QUEUE, kinds.COHORT, kinds.RESOURCE_FLAVOR, kinds.TOPOLOGY, kinds.ADMISSION_CHECK),
+                READ,
+                "see quota and topology; only if the role is bound in all namespaces",
+            ),
+            Grant((kinds.WORKLOAD_PRIORITY_CLASS,), READ, "see which priorities exist; likewise"),
+            *_by_group(JOBS, READ, "see jobs of every kind"),
+            *_by_group(SETS, READ, "see sets whose pods form groups"),
+        ),
+    ),
+    TenantRole(
+        "closeknit-batch-user",
+        "edit",
+        (
+            *_by_group(JOBS, CHANGE, "submit and delete jobs of every kind"),
+            *_by_group(SETS, CHANGE, "the same for sets whose pods form groups"),
+        ),
+    ),
+    TenantRole(
+        "closeknit-batch-admin",
+        "admin",
+        (Grant((kinds.WORKLOAD,), ("delete", "deletecollection"), "remove Workloads that a job left behind"),),
+    ),
+)
+"""Roles for users. None can write a queue, quota, or a Workload's content; `admin` includes `edit`, and that `view`."""
+
+
 def table() -> Iterator[tuple[str, Grant]]:
     """Every row, with its scope."""
     for one in CLUSTER_WIDE:
@@ -168,7 +210,13 @@ def page() -> str:
         f"| {where} | {', '.join(f'`{one}`' for one in names(grant))} | {', '.join(grant.verbs)} | {grant.reason} |"
         for where, grant in table()
     ]
-    return "\n".join([*_HEAD, *rows, *_READING, ""])
+    tenants = [
+        f"| `{role.name}` | `{role.joins}` | {', '.join(f'`{one}`' for one in names(grant))} "
+        f"| {', '.join(grant.verbs)} | {grant.reason} |"
+        for role in TENANT_ROLES
+        for grant in role.grants
+    ]
+    return "\n".join([*_HEAD, *rows, *_READING, *_TENANTS, *tenants, *_OVERRIDE, ""])
 
 
 def names(grant: Grant) -> Iterator[str]:
@@ -204,4 +252,26 @@ _READING = (
     f"| Role `{READER}` in the controller's namespace | "
     + "; ".join(f"{', '.join(one.verbs)} {', '.join(f'`{name}`' for name in names(one))}" for one in reading_by_proxy())
     + " | users of `closeknit decisions`, `explain` and `what-if` |",
+)
+_TENANTS = (
+    "",
+    "## Users",
+    "",
+    "Roles for users, which the built-in roles `view`, `edit` and `admin` include by aggregation: whoever may edit a",
+    "namespace may submit jobs of every kind there. No role allows writing queues, quota, or the content of Workloads;",
+    "that is up to cluster administrators. Bind `closeknit-viewer` in all namespaces to let a user see quota and",
+    "topology.",
+    "",
+    "| role | included in | what | verbs | why |",
+    "| --- | --- | --- | --- | --- |",
+)
+_OVERRIDE = (
+    "",
+    "## What no role allows",
+    "",
+    "Whatever the roles say, admission policies (`closeknit-trust-…`) let only the controller's account write",
+    "`workloads/status`, change the spec or the owners of a Workload that holds quota (except `spec.active`), and",
+    "remove our scheduling gates from pods. Exempt are the accounts in `trustedAccounts` of the",
+    "[configuration](configuration.md), Kubernetes' own controllers, and accounts with the verb `override` on",
+    "`workloads.kueue.x-k8s.io` in all namespaces, as cluster administrators have by `*`.",
 )

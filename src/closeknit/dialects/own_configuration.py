@@ -29,18 +29,23 @@ FIELDS: dict[str, Tree] = {
     "notReadyDelay": READ,
     "writesPerSecond": READ,
     "eventsPerSecond": READ,
+    "trustedAccounts": READ,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class OwnConfiguration:
-    """`profile` is empty if not set. A rate of 0 means no limit."""
+    """`profile` is empty if not set. A rate of 0 means no limit.
+
+    `trusted` are user names, besides the controller's own, that may write what it decides.
+    """
 
     profile: str = ""
     gates: dict[str, bool] = field(default_factory=dict)
     not_ready_delay: float = NOT_READY_DELAY
     writes_per_second: float = 0.0
     events_per_second: float = 50.0
+    trusted: tuple[str, ...] = ()
 
 
 def own_configuration(root: Field) -> OwnConfiguration:
@@ -56,7 +61,15 @@ def own_configuration(root: Field) -> OwnConfiguration:
         seconds(delay) if delay.given else usual.not_ready_delay,
         amount(root.at("writesPerSecond"), usual.writes_per_second),
         amount(root.at("eventsPerSecond"), usual.events_per_second),
+        tuple(_account(one) for one in root.at("trustedAccounts").items()),
     )
+
+
+def _account(name: Field) -> str:
+    """The name of a user, as the server knows it."""
+    if not name.text():
+        name.wrong("is not the name of a user", "use a name such as system:serviceaccount:NAMESPACE:NAME")
+    return name.text()
 
 
 def _gates(gates: Field) -> dict[str, bool]:

@@ -197,7 +197,10 @@ class KubernetesHost:
         self.control_plane.see(change)
         for watcher in self._watchers:
             if change.kind in watcher.watches:
-                watcher.see(change)
+                try:
+                    watcher.see(change)
+                except Exception:  # one object must not stop the others
+                    log.exception("%s failed for a change of %s", type(watcher).__name__, change.key)
         self._nudged.set()
 
     def _done(self, write: Write, result: Raw | Refused) -> None:

@@ -67,6 +67,11 @@ def _of_process(runtime: Runtime) -> Iterator[Metric]:
     for labels, count in plane.answered.items():
         writes.add_metric(list(labels), count)
     yield writes
+    errors = "Exceptions raised for an object, which was then tried again."
+    faults = CounterMetricFamily("closeknit_internal_errors", errors, labels=["component"])
+    for component, count in plane.faults.counts.items():
+        faults.add_metric([component], count)
+    yield faults
     restarts = CounterMetricFamily("closeknit_watch_restarts", "Watches restarted after a failure.", labels=["kind"])
     for resource, count in vitals.watch_restarts.items():
         restarts.add_metric([resource], count)

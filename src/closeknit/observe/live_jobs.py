@@ -14,6 +14,7 @@ from ..cluster.kinds import BY_NAME, POD, Kind
 from ..cluster.port import Change, Key, Raw
 from ..dialects.kueue import keys
 from ..dialects.kueue.jobs import marks
+from ..dialects.kueue.jobs.children import is_child as is_made_by
 from ..dialects.kueue.jobs.equivalence import is_same
 from ..dialects.kueue.jobs.injection import Info, StartConflict, info_of
 from ..dialects.kueue.jobs.integration import Integration
@@ -27,6 +28,7 @@ from ..model.mistake import Mistake
 from ..model.settings import NAMESPACE_NAME, outside_of_system
 from ..model.workload import Workload
 from .cluster_cache import ClusterCache, labels_of
+from .membership import GATE as VERIFY
 from .pod_cache import group_of
 from .workloads import DEFAULT, class_of, priority_of, rank_of
 
@@ -129,7 +131,9 @@ class LiveJobs:
             return False
         if raw["kind"] == "Pod" and not self.managed.has_pod(raw):
             return False
-        return self.may_be_managed(raw) and not self.is_in_group(raw) and self.managed_ancestor(raw) is None
+        if not self.may_be_managed(raw) or self.is_in_group(raw):
+            return False
+        return self.is_stranger(raw) or self.managed_ancestor(raw) is None
 
     def is_in_group(self, raw: Raw) -> bool:
         """Whether it is a pod of a pod group, which has one Workload for all of its pods."""
@@ -155,16 +159,26 @@ class LiveJobs:
             raw = above
         return found
 
+    def is_stranger(self, raw: Raw) -> bool:
+        """Whether it names an owner whose controller did not make it: any user may name any owner of the namespace."""
+        owner = _controller(raw)
+        key = None if owner is None or VERIFY not in self.cache.gates else self.cache.by_uid.get(owner["uid"])
+        above = None if key is None else self.cache.find(key)
+        return above is not None and not is_made_by(above, raw)
+
     def is_child(self, key: Key, raw: Raw) -> bool:
         """Whether it is owned and not suspended, so that a managed owner may cover it; pods are held by gates."""
         return key.kind is not POD and _controller(raw) is not None and not self.kinds[key.kind].is_suspended(raw)
 
     def is_ahead(self, key: Key, raw: Raw) -> bool:
-        """Whether it runs although its managed owner is not admitted."""
+        """Whether it runs although its managed owner is not admitted, or is not really its owner."""
         if not self.is_child(key, raw) or not self.managed.is_in(self.cache, raw["metadata"].get("namespace", "")):
             return False
         above = None if self.kinds[key.kind].finished(raw) is not None else self.managed_ancestor(raw)
-        return above is not None and not any(one.admitted for one in self.cache.owned_by(above["metadata"]["uid"]))
+        if above is None:
+            return False
+        admitted = any(one.admitted for one in self.cache.owned_by(above["metadata"]["uid"]))
+        return not admitted or self.is_stranger(raw)
 
     def live_job(self, key: Key) -> LiveJob | None:
         """The facts about a job; None if it is not managed. Raises Unreadable for a job that contradicts itself.

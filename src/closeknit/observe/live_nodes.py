@@ -10,13 +10,16 @@ from ..model.pod import Pod
 from ..model.shape import HARD_EFFECTS
 from ..model.topology import HOSTNAME
 from .cluster_cache import ClusterCache
+from .membership import Kinship, kinship
 
 
 def node_view(cache: ClusterCache, name: str, host: str) -> NodeView:
     """`host` is the node's name in assignments; the node may be gone."""
     pods: dict[str, list[Pod]] = {}
     for pod in cache.pods.at(name, host):
-        pods.setdefault(f"{pod.namespace}/{pod.workload}", []).append(pod)
+        workload = cache.raw_workload(f"{pod.namespace}/{pod.workload}")
+        if workload is not None and kinship(cache, pod, workload) is not Kinship.STRANGER:
+            pods.setdefault(f"{pod.namespace}/{pod.workload}", []).append(pod)
     names = sorted(cache.at_host.get(host, set()) | pods.keys())
     affected = [Affected(cache.workloads[one], pods.get(one, [])) for one in names if one in cache.workloads]
     node, delay = cache.world.nodes.get(name), cache.settings.not_ready_delay

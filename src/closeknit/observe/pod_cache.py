@@ -15,6 +15,7 @@ from ..decide.world import World
 from ..dialects import core
 from ..dialects import pods as pod_wire
 from ..dialects.kueue import keys
+from ..dialects.kueue.jobs import marks
 from ..model.resources import Resources
 from ..state.mirror import OtherPod
 from ..state.placed import PlacedPod
@@ -28,6 +29,7 @@ class PodCache:
 
     def __init__(self, world: World, freed: Callable[[], None]) -> None:
         self.world, self.freed = world, freed
+        self.verifies = "VerifyPodOwners" in world.gates
         self.index = PodIndex()
         self._placed: set[str] = set()
         """Running pods that were placed by topology."""
@@ -38,10 +40,18 @@ class PodCache:
         notes, key = meta.get("annotations") or {}, f"{meta['namespace']}/{meta['name']}"
         if keys.WORKLOAD in notes or group_of(change.object):
             self._managed(change, key)
-        if any(note in notes for note in keys.TOPOLOGY_ANNOTATIONS):
+        if any(note in notes for note in keys.TOPOLOGY_ANNOTATIONS) and self._may_be_member(change.object):
             self._by_topology(change, key)
         else:
             self._other(change, key)
+
+    def _may_be_member(self, pod: Raw) -> bool:
+        """Whether its room may be held by a workload: an object controls it, or it was marked as queued itself."""
+        if not self.verifies:
+            return True
+        meta = pod["metadata"]
+        owned = any(one.get("controller") for one in meta.get("ownerReferences") or ())
+        return owned or marks.MANAGED in (meta.get("labels") or {})
 
     def _managed(self, change: Change, key: str) -> None:
         if change.type == "DELETED":
@@ -52,6 +62,8 @@ class PodCache:
     def _by_topology(self, change: Change, key: str) -> None:
         """Count a pod placed by topology through its workload's assignment, or by itself once it has none."""
         node = _node_of(change)
+        if key in self.world.other_pods:
+            self.world.drop_pod(key)
         if node:
             pod = self.index.all.get(key) or pod_wire.pod(change.object)
             owner = f"{pod.namespace}/{pod.workload}"
@@ -71,6 +83,9 @@ class PodCache:
 
     def _other(self, change: Change, key: str) -> None:
         node, known = _node_of(change), self.world.other_pods.get(key)
+        if key in self._placed:
+            self._placed.discard(key)
+            self.world.drop_placed_pod(key)
         if node and (known is None or known.node != node):
             self.put(key, OtherPod(node, self._requests(change.object), _daemon_of(change.object)))
         elif not node and known is not None:

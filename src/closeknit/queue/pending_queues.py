@@ -166,6 +166,22 @@ class PendingQueues:
         else:
             pending.park(entry, stage.value)
 
+    def set_aside(self, entry: PendingWorkload, until: float) -> None:
+        """Park a workload of the current cycle about which no decision can be made, under either strategy."""
+        pending = self.queues.get(entry.queue)
+        if pending is None or pending.in_cycle is None or pending.in_cycle.key != entry.key:
+            return
+        pending.in_cycle = None
+        pending.park(entry, WaitStage.FAULT.value)
+        heappush(self._timers, (until, entry.key))
+
+    def put_back(self) -> None:
+        """Make every workload of a cycle that was abandoned ready again."""
+        for pending in self.queues.values():
+            entry, pending.in_cycle = pending.in_cycle, None
+            if entry is not None:
+                pending.push(entry)
+
     def untold(self, most: int) -> list[str]:
         """Up to `most` workloads of parked classes whose reason is still to be reported; each is returned once."""
         found: list[str] = []

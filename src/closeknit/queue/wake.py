@@ -54,6 +54,8 @@ class WaitStage(Enum):
     ROOM = "WaitingForRoom"
     """Quota may be available or reclaimable; the nodes are full, or may be."""
     NAMESPACE = "NamespaceMismatch"
+    FAULT = "InternalError"
+    """Deciding about it raised an exception: it is tried again after a backoff, or when a rule has changed."""
     UNKNOWN = ""
 
 

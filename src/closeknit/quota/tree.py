@@ -7,6 +7,9 @@ checkpoint is a position in the journal.
     root    quota 10 + what the children lend       usage: what spilled over from below
       ├─ a  quota 5, lending limit 2 → local 3      its first 3 count only here
       └─ b  quota 0, borrowing limit 4
+
+Users choose the depth of the tree, so no walk calls itself per level. Cohorts below `MOST_LEVELS` levels are cut off,
+because every decision walks from a queue to its root.
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ from ..model.cluster_queue import ClusterQueue
 from ..model.quota import UNLIMITED, Cohort, FlavorResource, Quota, Usage, minus, plus, quotas
 
 NO_QUOTA = Quota(0)
+MOST_LEVELS = 64
+"""The deepest level of a cohort; a root is at level 1."""
 
 
 class QuotaNode:
@@ -75,12 +80,17 @@ class QuotaNode:
         """From the root, as messages show it: /root/team/queue."""
         return "".join(f"/{node.name}" for node in [*reversed(list(self.ancestors)), self])
 
+    def within(self) -> Iterator[QuotaNode]:
+        """The node and all nodes below it, each before its children, which come in their order."""
+        left = [self]
+        while left:
+            node = left.pop()
+            yield node
+            left += reversed(node.children)
+
     def queues(self) -> Iterator[QuotaNode]:
         """The ClusterQueues below, or the node itself if it is one."""
-        if self.is_queue:
-            yield self
-        for child in self.children:
-            yield from child.queues()
+        return (node for node in self.within() if node.is_queue)
 
     def nominal(self, fr: FlavorResource) -> int:
         return self.quotas.get(fr, NO_QUOTA).nominal
@@ -96,12 +106,16 @@ class QuotaNode:
 
     def available(self, fr: FlavorResource) -> int:
         """What it could still use, borrowing included; negative while it or its tree is overcommitted."""
-        usage = self.usage.get(fr, 0)
-        subtree = self.subtree.get(fr, 0)
-        if self.parent is None:
-            return UNLIMITED if subtree == UNLIMITED else subtree - usage
-        local = self.local.get(fr, 0)
-        above = self.parent.available(fr)
+        *below, root = self, *self.ancestors
+        quota = root.subtree.get(fr, 0)
+        left = UNLIMITED if quota == UNLIMITED else quota - root.usage.get(fr, 0)
+        for node in reversed(below):
+            left = node._available_with(fr, left)
+        return left
+
+    def _available_with(self, fr: FlavorResource, above: int) -> int:
+        """What it could still use if its parent could use `above`."""
+        usage, subtree, local = self.usage.get(fr, 0), self.subtree.get(fr, 0), self.local.get(fr, 0)
         limit = self.borrowing_limit(fr)
         if limit is not None:
             lent = minus(subtree, local)
@@ -111,15 +125,16 @@ class QuotaNode:
     def potentially_available(self, fr: FlavorResource) -> int:
         """What it could use if nothing in the tree were in use."""
         known = self.potential.get(fr)
-        if known is None:
-            known = self.potential[fr] = self._potentially_available(fr)
-        return known
+        if known is not None:
+            return known
+        *below, root = self, *self.ancestors
+        found = root.potential[fr] = root.subtree.get(fr, 0)
+        for node in reversed(below):
+            found = node.potential[fr] = node._potentially_with(fr, found)
+        return found
 
-    def _potentially_available(self, fr: FlavorResource) -> int:
-        subtree = self.subtree.get(fr, 0)
-        if self.parent is None:
-            return subtree
-        reach = plus(self.local.get(fr, 0), self.parent.potentially_available(fr))
+    def _potentially_with(self, fr: FlavorResource, above: int) -> int:
+        subtree, reach = self.subtree.get(fr, 0), plus(self.local.get(fr, 0), above)
         limit = self.borrowing_limit(fr)
         return reach if limit is None else min(reach, plus(subtree, limit))
 
@@ -152,12 +167,18 @@ Undo = tuple[dict[FlavorResource, int], FlavorResource, int | None]
 
 
 class QuotaTree:
-    """All queues and cohorts, also cohorts without an object; `cyclic` are the queues below a cycle of cohorts."""
+    """All queues and cohorts, also cohorts without an object.
+
+    `cyclic` are the queues below a cycle of cohorts; `too_deep` are the cohorts below the deepest level allowed, and
+    `cut_off` the queues in them.
+    """
 
     def __init__(self, cluster_queues: Iterable[ClusterQueue], cohorts: Iterable[Cohort] = ()) -> None:
         self.queues: dict[str, QuotaNode] = {}
         self.cohorts: dict[str, QuotaNode] = {}
         self.cyclic: set[str] = set()
+        self.too_deep: set[str] = set()
+        self.cut_off: set[str] = set()
         self._journal: list[Undo] = []
         parents = self._make_nodes(list(cluster_queues), list(cohorts))
         self._connect(parents)
@@ -184,15 +205,18 @@ class QuotaTree:
             self.cohorts[name] = QuotaNode(name, False, {}, 0.0)
 
     def _connect(self, parents: Mapping[str, str]) -> None:
-        """Link cohorts and queues; a cohort that reaches no root gets no parent and no children."""
-        lost = {name for name in self.cohorts if not _reaches_root(name, parents)}
+        """Link cohorts and queues; a cohort that reaches no root, or is too deep, gets no parent and no children."""
+        levels = _levels(self.cohorts, parents)
+        self.too_deep = {name for name, level in levels.items() if level > MOST_LEVELS}
+        lost = {name for name in self.cohorts if name not in levels}
         for name, parent in parents.items():
-            if parent and name not in lost:
+            if parent and name not in lost and name not in self.too_deep:
                 self.cohorts[name].parent = self.cohorts[parent]
         for queue in self.queues.values():
-            if queue.parent is not None and queue.parent.name in lost:
-                self.cyclic.add(queue.name)
-                queue.parent = None
+            if queue.parent is None or not (queue.parent.name in lost or queue.parent.name in self.too_deep):
+                continue
+            (self.cyclic if queue.parent.name in lost else self.cut_off).add(queue.name)
+            queue.parent = None
         for node in sorted(
             [*self.queues.values(), *self.cohorts.values()], key=lambda one: (not one.is_queue, one.name)
         ):
@@ -257,20 +281,33 @@ class QuotaTree:
         self._journal.clear()
 
 
-def _reaches_root(name: str, parents: Mapping[str, str]) -> bool:
-    seen = set()
-    while name:
-        if name in seen:
-            return False
-        seen.add(name)
-        name = parents.get(name, "")
-    return True
+def _levels(names: Iterable[str], parents: Mapping[str, str]) -> dict[str, int]:
+    """The level of each cohort, 1 for a root; cohorts of a cycle and below one have none.
+
+    _levels("ab", {"a": "", "b": "a"}) == {"a": 1, "b": 2}
+    """
+    levels: dict[str, int] = {}
+    lost: set[str] = set()
+    for name in names:
+        path: dict[str, None] = {}
+        while name and name not in levels and name not in lost and name not in path:
+            path[name] = None
+            name = parents.get(name, "")
+        if name and name not in levels:
+            lost.update(path)
+            continue
+        above = levels.get(name, 0)
+        levels.update((one, above + number) for number, one in enumerate(reversed(path), 1))
+    return levels
 
 
-def _count(node: QuotaNode) -> None:
-    """Compute quota, local part and height of a node, children first."""
-    for child in node.children:
-        _count(child)
+def _count(root: QuotaNode) -> None:
+    """Compute quota, local part and height of all nodes of a tree, children first."""
+    for node in reversed(list(root.within())):
+        _count_node(node)
+
+
+def _count_node(node: QuotaNode) -> None:
     node.subtree = {fr: quota.nominal for fr, quota in node.quotas.items()}
     for child in node.children:
         for fr, amount in child.subtree.items():

@@ -101,18 +101,12 @@ class QuotaReport:
     def tops(self, name: str = "") -> list[QuotaNode]:
         """The top nodes to show: all roots, or the named node. Cohorts first, each kind by name."""
         roots = sorted(self.scheduler.world.tree.roots(), key=_order)
-        return [one for root in roots for one in _within(root) if one.name == name] if name else roots
+        return [one for root in roots for one in root.within() if one.name == name] if name else roots
 
 
 def names(ledger: QuotaReport) -> list[str]:
     """The names of all cohorts and queues."""
-    return [one.name for root in ledger.tops() for one in _within(root)]
-
-
-def _within(node: QuotaNode) -> Iterator[QuotaNode]:
-    yield node
-    for child in node.children:
-        yield from _within(child)
+    return [one.name for root in ledger.tops() for one in root.within()]
 
 
 def amounts(node: QuotaNode) -> dict[FlavorResource, Amounts]:
@@ -136,7 +130,7 @@ def _order(node: QuotaNode) -> tuple[bool, str]:
 
 def tree(ledger: QuotaReport, wide: bool = False, name: str = "") -> Iterator[str]:
     """The lines of the whole tree, or of the subtree of a name."""
-    rows = [row for top in ledger.tops(name) for row in _node(ledger, top, "", "", wide)]
+    rows = [row for top in ledger.tops(name) for row in _rows(ledger, top, wide)]
     width = max((len(left) for left, right in rows if right), default=0)
     for left, right in rows:
         yield f"{left:<{width}}  {right}".rstrip() if right else left
@@ -149,11 +143,22 @@ Row = tuple[str, str]
 """The left column and the rest; a row without a rest does not affect the width of the column."""
 
 
+def _rows(ledger: QuotaReport, top: QuotaNode, wide: bool) -> Iterator[Row]:
+    """The rows of a node and all nodes below it; each child is drawn with its branch and the indent of what follows."""
+    left = [(top, "", "")]
+    while left:
+        node, branch, indent = left.pop()
+        yield from _node(ledger, node, branch, indent, wide)
+        children = sorted(node.children, key=_order, reverse=True)
+        for child in children:
+            last = child is children[0]
+            left.append((child, f"{indent}{'└─ ' if last else '├─ '}", indent + ("   " if last else "│  ")))
+
+
 def _node(ledger: QuotaReport, node: QuotaNode, branch: str, indent: str, wide: bool) -> Iterator[Row]:
     kind = "ClusterQueue" if node.is_queue else "Cohort"
     yield f"{branch}{kind} {node.name}", _facts(ledger, node)
-    children = sorted(node.children, key=_order)
-    bare = f"{indent}{'│' if children else ' '}  "
+    bare = f"{indent}{'│' if node.children else ' '}  "
     if node.is_queue:
         why = ledger.scheduler.world.inactive(node.name)
         if why is not None:
@@ -162,10 +167,6 @@ def _node(ledger: QuotaReport, node: QuotaNode, branch: str, indent: str, wide: 
     yield from _quotas(node, bare)
     if node.is_queue and wide:
         yield from _local_queues(ledger, node.name, bare)
-    for child in children:
-        last = child is children[-1]
-        below = indent + ("   " if last else "│  ")
-        yield from _node(ledger, child, f"{indent}{'└─ ' if last else '├─ '}", below, wide)
 
 
 def _facts(ledger: QuotaReport, node: QuotaNode) -> str:
@@ -230,7 +231,19 @@ def as_data(ledger: QuotaReport, name: str = "") -> dict[str, Any]:
     }
 
 
-def _data(ledger: QuotaReport, node: QuotaNode) -> dict[str, Any]:
+def _data(ledger: QuotaReport, top: QuotaNode) -> dict[str, Any]:
+    """A node with everything below it, children first."""
+    found: dict[QuotaNode, dict[str, Any]] = {}
+    for node in reversed(list(top.within())):
+        value = found[node] = _node_data(ledger, node)
+        if not node.is_queue:
+            children = sorted(node.children, key=_order)
+            value["cohorts"] = [found.pop(child) for child in children if not child.is_queue]
+            value["clusterQueues"] = [found.pop(child) for child in children if child.is_queue]
+    return found[top]
+
+
+def _node_data(ledger: QuotaReport, node: QuotaNode) -> dict[str, Any]:
     share = share_of(node)
     value: dict[str, Any] = {
         "name": node.name,
@@ -238,12 +251,7 @@ def _data(ledger: QuotaReport, node: QuotaNode) -> dict[str, Any]:
         "weightedShare": share.rounded,
         "quota": [_quota(fr, one) for fr, one in amounts(node).items()],
     }
-    if node.is_queue:
-        return {**value, **_queue(ledger, node.name)}
-    children = sorted(node.children, key=_order)
-    value["cohorts"] = [_data(ledger, child) for child in children if not child.is_queue]
-    value["clusterQueues"] = [_data(ledger, child) for child in children if child.is_queue]
-    return value
+    return {**value, **_queue(ledger, node.name)} if node.is_queue else value
 
 
 def _inactive(ledger: QuotaReport, name: str, why: Inactive) -> dict[str, Any]:

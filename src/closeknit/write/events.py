@@ -20,6 +20,7 @@ from ..cluster.kinds import EVENT
 from ..cluster.port import Change, Create, Key, Patch, Raw, Write
 from ..dialects import timestamps
 from ..model.event import Event
+from .faults import Faults
 from .in_flight import Flight
 from .token_bucket import Rate, TokenBucket
 
@@ -69,6 +70,7 @@ class Recorder:
         self._recorded: OrderedDict[Subject, _Recorded] = OrderedDict()
         self._in_flight = 0
         self._number = 0
+        self.faults = Faults(lambda about, event, now: self.record(RecordEvent(about, event, now)))
 
     def record(self, one: RecordEvent) -> None:
         """Queue an event; what it reports has happened."""

@@ -100,6 +100,9 @@ _FIELDS = {
         "parentName": "The Cohort above it.",
         "resourceGroups": "Quota of the cohort itself, shared by all queues in it.",
     },
+    "Cohort.status": {
+        "conditions": "Why its queues cannot use it, if they cannot.",
+    },
     "LocalQueue.spec": {
         "clusterQueue": "The ClusterQueue that provides quota for its workloads.",
         "fairSharing": "Its weight among the queues of its ClusterQueue.",

@@ -7,6 +7,7 @@ time to reconcile it again. The order is fixed, so equal starts give equal ends.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Hashable, Iterable, Sequence
 from math import inf
 from typing import NamedTuple, Protocol
@@ -16,6 +17,8 @@ from ..kinds import Kind
 from ..port import Change, Raw, Write
 from ..work_queue import WorkQueue
 from .store import Store
+
+log = logging.getLogger(__name__)
 
 BEHIND = 10_000
 """After this many changes they are delivered even within a step, because the store's history is bounded."""
@@ -66,6 +69,8 @@ class Worker:
 
     def __init__(self, store: Store, standin: Standin) -> None:
         self.store, self.standin, self.watches = store, standin, standin.watches
+        self.faults = 0
+        """How often the stand-in raised an exception."""
         self._list: WorkQueue[Hashable] = WorkQueue()
         self._key: Hashable = None
 
@@ -81,11 +86,17 @@ class Worker:
         if key is None:
             return ()
         writes = []
-        for step in self.standin.reconcile(self.store, key, now):
-            if isinstance(step, ReconcileAt):
-                self._list.add_after(key, step.at)
-            else:
-                writes.append(step)
+        try:
+            for step in self.standin.reconcile(self.store, key, now):
+                if isinstance(step, ReconcileAt):
+                    self._list.add_after(key, step.at)
+                else:
+                    writes.append(step)
+        except Exception:  # one object must not stop the others
+            self.faults += 1
+            log.exception("%s failed for %s", type(self.standin).__name__, key)
+            self._list.add_rate_limited(key, now)
+            return ()
         return writes
 
     def done(self, write: Write, result: Raw | Refused, now: float) -> None:
@@ -102,7 +113,7 @@ class Loop:
         self.store = store
         self.participants: list[Participant] = []
         self.seen = store.version
-        self.steps = 0
+        self.steps = self.faults = 0
         self._at: list[float] = []
         self._watchers: dict[Kind, list[int]] = {}
         for one in participants:
@@ -144,8 +155,12 @@ class Loop:
                 place for place, one in enumerate(self.participants) if not one.watches or change.kind in one.watches
             ]
         for place in places:
-            self.participants[place].see(change)
             self._at[place] = 0.0
+            try:
+                self.participants[place].see(change)
+            except Exception:  # one object must not stop the others
+                self.faults += 1
+                log.exception("%s failed for a change of %s", type(self.participants[place]).__name__, change.key)
 
     def _step(self, place: int, now: float) -> None:
         one = self.participants[place]

@@ -15,7 +15,7 @@ from ...cluster.embedded.rules.settings import AdmissionSettings
 from ...cluster.kinds import DEPLOYMENT, LEADER_WORKER_SET, POD, STATEFUL_SET, Kind
 from ...dialects.kueue.jobs.kinds import JOB_KINDS, JobKind
 from ..marks import NAMESPACE
-from . import defaults, spelling, workloads
+from . import defaults, spelling, trust, workloads
 from .conditions import by_pods
 from .held import judging_suspended, suspending
 from .kinds import deployment, leader_worker_set, pod, stateful_set
@@ -36,18 +36,20 @@ BY_PODS: dict[Kind, tuple[Maker, Maker]] = {
 def policies(settings: AdmissionSettings, home: str = NAMESPACE) -> list[Raw]:
     """Policies and bindings; `home` is the controller's namespace."""
     found = _rendered(settings)
-    hash = _hash(found)
-    found += [raw for one in (answering(hash), only_tried(home)) for raw in one.objects(settings)]
+    hash = _hash(found, settings)
+    more: tuple[Mutating | Validating, ...] = (answering(hash), only_tried(home), *trust.policies(settings, home))
+    found += [raw for one in more for raw in one.objects(settings)]
     return [{**one, "metadata": {**one["metadata"], "annotations": {HASH: hash}}} for one in found]
 
 
 def policies_hash(settings: AdmissionSettings) -> str:
     """The hash of everything that depends on the configuration, but not on the served version or our namespace."""
-    return _hash(_rendered(settings))
+    return _hash(_rendered(settings), settings)
 
 
-def _hash(objects: list[Raw]) -> str:
-    return hashlib.sha256(json.dumps(objects, sort_keys=True).encode()).hexdigest()[:16]
+def _hash(objects: list[Raw], settings: AdmissionSettings) -> str:
+    hashed = [*objects, *settings.trusted]
+    return hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _rendered(settings: AdmissionSettings) -> list[Raw]:

@@ -14,7 +14,8 @@ from ....model.settings import outside_of_system
 class AdmissionSettings:
     """`namespaces` selects where jobs are managed; `all_jobs`: those without a queue are held too.
 
-    `toleration_seconds` is how long a pod stays on a lost node, unless it has its own toleration.
+    `toleration_seconds` is how long a pod stays on a lost node, unless it has its own toleration. `trusted` are
+    accounts besides the controller's that may write what it decides.
     """
 
     gates: Gates = field(default_factory=Gates.profile)
@@ -22,3 +23,4 @@ class AdmissionSettings:
     namespaces: Selector = field(default_factory=outside_of_system)
     all_jobs: bool = False
     toleration_seconds: int = 300
+    trusted: tuple[str, ...] = ()

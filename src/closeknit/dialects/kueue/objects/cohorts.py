@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....model.quota import Cohort
 from .quotas import WireGroup, resource_groups
-from .wire import FairShare, FairSharing, Raw, Wire, WireMeta, convert, reader, weight
+from .wire import FairShare, FairSharing, Raw, Wire, WireCondition, WireMeta, convert, reader, weight
 
 
 class CohortSpec(Wire, frozen=True):
@@ -14,6 +14,7 @@ class CohortSpec(Wire, frozen=True):
 
 
 class CohortStatus(Wire, frozen=True):
+    conditions: tuple[WireCondition, ...] = ()
     fair_sharing: FairShare | None = None
 
 

@@ -300,7 +300,7 @@ LIMITS: dict[str, Limits] = {
         **_USAGES,
         **_CONDITIONS,
     },
-    "Cohort": {**_GROUPS, "spec.parentName": OBJECT, **_WEIGHT},
+    "Cohort": {**_GROUPS, "spec.parentName": OBJECT, **_WEIGHT, **_CONDITIONS},
     "LocalQueue": {"spec.clusterQueue": OBJECT, **_WEIGHT, **_USAGES, **_CONDITIONS},
     "ProvisioningRequestConfig": {
         "spec.provisioningClassName": Text(MAX_PREFIX, least=1, form=NAME),
