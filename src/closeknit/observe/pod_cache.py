@@ -38,7 +38,7 @@ class PodCache:
         notes, key = meta.get("annotations") or {}, f"{meta['namespace']}/{meta['name']}"
         if keys.WORKLOAD in notes or group_of(change.object):
             self._managed(change, key)
-        if any(note in notes for note in keys.TOPOLOGY_ANNOTATIONS):
+        if any(note in notes for note in keys.TOPOLOGY_ANNOTATIONS) and not _daemon_of(change.object):
             self._by_topology(change, key)
         else:
             self._other(change, key)

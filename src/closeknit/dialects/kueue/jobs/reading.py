@@ -16,7 +16,7 @@ from ..validation import elastic_mistakes, is_elastic
 from .identity import ObjectIdentity
 from .kinds import KINDS, JobKind
 from .names import workload_name
-from .pods import group_name, group_templates, is_waiting, lone_pod, pod_group
+from .pods import group_name, group_templates, is_of_daemon_set, is_waiting, lone_pod, pod_group
 from .queueing_options import UNKNOWN, QueueingOptions, of_job, of_workload
 from .raw import mapping
 from .roles import MAIN, Role, ValidationRules, pod_sets
@@ -151,6 +151,8 @@ def _read_entry(members: Sequence[ObjectIdentity], gates: Gates, checks: Checks,
         checks[key](first.field)
     elif keys.QUEUE in first.field.at("metadata", "labels").mapping() and not first.owners:
         first.field.wrong(f"{first.version}/{first.kind} is not supported yet", f"use one of {', '.join(READ_KINDS)}")
+    if key == POD and is_of_daemon_set(first):
+        return _reading([first], [], first.what, f"{first.what} is of a DaemonSet and waits in no queue")
     unread = f"{first.version}/{first.kind} is not read"
     if key[0] == TRAINER and key[1] in RUNTIMES:
         unread = f"{first.what} is read with the jobs that name it"
