@@ -91,6 +91,13 @@ OUR_GATES = (
         "Required and preferred may be combined; preferred applies inside required.",
         ours=True,
     ),
+    Gate(
+        "ReadFormerKeys",
+        True,
+        "The KEP's require-topology and prefer-topology mean podset-required- and podset-preferred-topology.",
+        _TAS,
+        ours=True,
+    ),
     Gate("AutoLevel", True, 'The level "auto" means the lowest level at which the job fits.', ours=True),
     Gate(
         "VerifyBeforeAdmit",

@@ -329,7 +329,7 @@ class _Reader:
         if not kept:
             pod = OtherPod(node, self._asks(spec, data, f"Pod {namespace}/{name}", where), daemon_of(owners))
         uids = tuple(uid for uid in (*(one.uid for one in owners), meta.uid) if uid)
-        by_topology = any(key in annotations for key in keys.TOPOLOGY_ANNOTATIONS)
+        by_topology = any(key in annotations for key in (*keys.TOPOLOGY_ANNOTATIONS, *keys.FORMER))
         workload = annotations.get(keys.WORKLOAD) or group
         self.found.pods.append(BoundPod(f"{namespace}/{name}", node, workload, uids, by_topology, pod))
 

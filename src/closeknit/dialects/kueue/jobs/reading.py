@@ -134,7 +134,7 @@ def _read_entry(members: Sequence[ObjectIdentity], gates: Gates, checks: Checks,
         return _reading([first], _read_job(first, KINDS[key], gates, runtimes), first.what)
     jobs = []
     if key == POD and is_waiting(first):
-        check_pod(first.field)
+        check_pod(first.field, gates)
         name = workload_name("Pod", "", first.name, first.uid)
         standing = of_job(first.field, first.field, [first.field])
         jobs = [_job(first, lone_pod(first, gates), name, standing, {MAIN: _spec_only(first.field)})]
@@ -165,7 +165,7 @@ def _read_group(pods: Sequence[ObjectIdentity], gates: Gates) -> Reading:
     name = group_name(pods[0])
     waiting = any(is_waiting(pod) for pod in pods)
     for pod in pods if waiting else ():
-        check_pod(pod.field)
+        check_pod(pod.field, gates)
     sets = pod_group(pods, gates) if waiting else []
     first = pods[0].field
     job = GivenJob(
@@ -196,7 +196,7 @@ def odd(raw: dict[str, Any], gates: Gates, checks: Checks) -> tuple[Mistake, ...
     if key in KINDS:
         _read_body(identity, KINDS[key], gates, {})
     elif key == POD and is_waiting(identity):
-        check_pod(identity.field)
+        check_pod(identity.field, gates)
         lone_pod(identity, gates)
     elif key in checks:
         checks[key](identity.field)
@@ -220,7 +220,7 @@ def _read_body(identity: ObjectIdentity, kind: JobKind, gates: Gates, runtimes: 
     annotations = body.at("metadata", "annotations").strings()
     roles = kind.roles(body)
     for role in roles:
-        check_template(role.template)
+        check_template(role.template, gates)
     if ValidationRules.ELASTIC in kind.rules:
         for role in roles:
             report.add(elastic_mistakes(annotations, role.annotations(gates), gates, role.at))
