@@ -21,7 +21,7 @@ from closeknit.queue.wake import WakeEvent
 from .objects import DEFAULT, cohort, queue, running, scheduler, workload
 from .play import Play
 
-FLAVORS = (Flavor(DEFAULT), Flavor("placed", topology="halls"))
+FLAVORS = (Flavor(DEFAULT), Flavor("placed", topology="halls"), Flavor("halled", topology="hall"))
 CHECKS = (
     AdmissionCheck("ready", "example.com/x", True),
     AdmissionCheck("idle", "example.com/x", False),
@@ -64,6 +64,11 @@ BROKEN: list[tuple[str, str, ClusterQueue]] = [
         checked("multi", "provision"),
     ),
     ("TopologyNotFound", 'there is no Topology "halls" for TAS flavor "placed"', queue("a", {"placed": 10})),
+    (
+        "NotSupportedWithTopologyAwareScheduling",
+        "TAS flavor(s) halled cannot be used with MultiKueue AdmissionCheck(s): multi",
+        replace(queue("a", {"halled": 10}), checks=(CheckRule("multi", ()),)),
+    ),
     ("CohortCycle", "cohorts form a cycle", queue("a", 10, "m")),
     ("Misconfigured", "spec.fairSharing.weight is -1", queue("a", weight=-1.0)),
     ("Misconfigured", "no quota for cpu", uncovered()),
@@ -75,6 +80,7 @@ each_way = pytest.mark.parametrize(("reason", "text", "broken"), BROKEN, ids=IDS
 def cluster(broken: ClusterQueue) -> Scheduler:
     """`a` is broken, `b` is not; cohorts m and n are each other's parent."""
     built = scheduler([broken, queue("b")], [cohort("m", "n"), cohort("n", "m")], FLAVORS)
+    built.world.put_topology(Topology("hall", ("example.com/hall",)))
     for check in CHECKS:
         built.world.put_check(check)
     return built

@@ -130,6 +130,13 @@ OUR_GATES = (
         _TAS,
         ours=True,
     ),
+    Gate(
+        "RefuseMultiKueueWithTopology",
+        True,
+        "A queue with a MultiKueue check and a flavor with a topology is inactive.",
+        _TAS,
+        ours=True,
+    ),
     Gate("CountDaemonSets", True, "A DaemonSet's pods count on their nodes before they are bound.", _TAS, ours=True),
     Gate(
         "CountDrainingPods",
@@ -176,7 +183,7 @@ _AFTER_014 = frozenset(
     }
 )
 """Gates of Kueue that were not on in its version 0.14."""
-_AS_IN_014 = frozenset({"HotSwapOfKueue014", "RetryReplacementsAtOnce"})
+_AS_IN_014 = frozenset({"HotSwapOfKueue014", "RetryReplacementsAtOnce", "RefuseMultiKueueWithTopology"})
 
 
 class GateError(ValueError):
