@@ -136,12 +136,12 @@ class Scheduler:
         return known is not None and any(flavor in self.world.mirrors for flavor in known.flavors)
 
     def wake_queues(self, event: WakeEvent, queues: Iterable[str], now: float) -> int:
-        if "RetryReplacementsAtOnce" in self.world.gates and WaitStage.ROOM in RULES[event].wakes:
-            self._retry_second_passes(now)
         return self.pending.wake(event, queues, self._matches, now)
 
-    def _retry_second_passes(self, now: float) -> None:
-        """Make second passes due that have failed and are retried later: there may be room for them now."""
+    def retry_second_passes(self, event: WakeEvent, now: float) -> None:
+        """Make second passes due that have failed and are retried later, if there may be room for them now."""
+        if "RetryReplacementsAtOnce" not in self.world.gates or WaitStage.ROOM not in RULES[event].wakes:
+            return
         for key, (at, delay) in self.second_pass.items():
             if at > now and delay > FIRST_DELAY:
                 self.second_pass[key] = (now, delay)

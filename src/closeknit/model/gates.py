@@ -99,6 +99,7 @@ OUR_GATES = (
         _TAS,
         ours=True,
     ),
+    Gate("CheckLimitRatios", True, "A workload whose pods exceed a maxLimitRequestRatio is not admitted.", ours=True),
     Gate("AutoLevel", True, 'The level "auto" means the lowest level at which the job fits.', ours=True),
     Gate(
         "VerifyBeforeAdmit",
