@@ -7,6 +7,7 @@ import pytest
 from host.centre import RACK, centre
 from host.jobs_of_each_kind import JOB
 from host.lab import condition
+from host.test_hot_swap_matrix import add_node
 from stories.invariants import placed
 
 FIVE = JOB.manifest.replace("20s", "1h")
@@ -27,3 +28,13 @@ def test_a_job_with_a_key_of_the_kep_runs_in_one_rack_and_its_pods_count_once(ke
     lab.apply(rest.replace("parallelism: 5", "parallelism: 19").replace("completions: 5", "completions: 19"))
     lab.advance(10)
     assert [condition(one, "PodsReady") for one in lab.workloads()] == [True, True], "24 places are taken"
+
+
+def test_a_new_node_makes_a_job_admissible_that_waits() -> None:
+    lab = centre()
+    lab.apply(FIVE.replace(f"podset-required-topology: {RACK}", f"require-topology: {RACK}").replace(": 5", ": 7"))
+    lab.advance(60)
+    assert not condition(lab.workloads()[0], "Admitted"), "a rack has room for six"
+    add_node(lab, "new")
+    lab.advance(5)
+    assert condition(lab.workloads()[0], "Admitted")
