@@ -46,6 +46,19 @@ def test_every_annotation_that_is_read_is_in_the_reference() -> None:
     assert [key for key in (*keys.TOPOLOGY_ANNOTATIONS, keys.SLICE_SIZE, keys.GROUP) if f"`{key}`" not in text] == []
 
 
+def test_every_test_that_the_checklist_names_exists() -> None:
+    text = (ROOT / "docs/reference/kueue-tas-checklist.md").read_text()
+    named = re.findall(r"`(tests/[^`]+\.py)(?:::(\w+))?(?:::(\w+))?`", text)
+    assert len(named) > 40
+    assert [one for one in named if not _is_test(*one)] == []
+
+
+def _is_test(file: str, *names: str) -> bool:
+    path = ROOT / file
+    code = path.read_text() if path.exists() else ""
+    return bool(code) and all(re.search(rf"^ *(def|class) {name}\b", code, re.MULTILINE) for name in names if name)
+
+
 def test_samples_in_the_readme_are_the_samples_that_ship() -> None:
     sample = (ROOT / "src/closeknit/samples/datacentre.yaml").read_text()
     readme = (ROOT / "README.md").read_text()

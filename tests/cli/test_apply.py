@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,35 @@ def test_v1beta1_is_sent_as_v1beta2_with_a_note(live: Live, ck: Run, tmp_path: P
     assert (ran.code, ran.out) == (0, "clusterqueue.kueue.x-k8s.io/old created\n")
     assert "note: 1 v1beta1 ClusterQueue sent as v1beta2\n" in ran.err
     assert live.do(lambda store: store.get(kinds.CLUSTER_QUEUE, "", "old"))["spec"]["cohortName"] == "lab"
+
+
+SAMPLES = Path(os.environ.get("CLOSEKNIT_MANIFESTS", Path(__file__).parents[3] / "shared" / "manifests")) / "kueue"
+OLD_FIELDS = {"cohortName:": "cohort:", "v1beta2": "v1beta1"}
+
+
+@pytest.mark.skipif(not SAMPLES.exists(), reason=f"SKIPPED, LOUDLY: no published manifests at {SAMPLES}")
+@pytest.mark.parametrize("topology", ["v1beta2", "v1beta1", "v1alpha1"])
+@pytest.mark.parametrize(
+    "setup", ["tas/sample-queues.yaml", "tas/sample-gpu-queues.yaml", "admin/shared-quota-setup.yaml"]
+)
+def test_samples_of_kueue_are_applied_in_the_versions_of_their_time(
+    ck: Run, tmp_path: Path, setup: str, topology: str
+) -> None:
+    """Up to 0.14 the samples were v1beta1, and up to 0.13 the Topology v1alpha1."""
+    text = (SAMPLES / setup).read_text()
+    if topology != "v1beta2":
+        for new, old in OLD_FIELDS.items():
+            text = text.replace(new, old)
+        text = text.replace("v1beta1\nkind: Topology", f"{topology}\nkind: Topology")
+        text = text.replace('v1beta1"\nkind: Topology', f'{topology}"\nkind: Topology')
+    space = "".join(
+        f"---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n" for name in ("team-a", "team-b")
+    )
+    file = tmp_path / "sample.yaml"
+    file.write_text(text + "\n" + space)
+    ran = ck("apply", "-f", str(file))
+    assert ran.code == 0, ran.err
+    assert "refused" not in ran.err
 
 
 def test_pools_in_the_compact_form_make_nodes(live: Live, ck: Run, tmp_path: Path) -> None:

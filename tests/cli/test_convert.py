@@ -71,7 +71,7 @@ def test_json_is_one_object_or_a_list(tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_files_without_v1beta1_objects_get_a_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("convert", written(tmp_path, SETTINGS)) == 0
-    assert capsys.readouterr().err == "note: no v1beta1 objects found\n"
+    assert capsys.readouterr().err == "note: no objects of v1beta1 or v1alpha1 found\n"
 
 
 def test_a_file_that_is_not_there_is_wrong_input(capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,3 +119,28 @@ def test_yaml_and_json_of_a_definition_say_the_same(capsys: pytest.CaptureFixtur
 def test_a_name_that_is_no_kind_of_kueue_is_refused_with_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("crds", "clusterques") == 2
     assert "did you mean clusterqueues?" in capsys.readouterr().err
+
+
+ALPHA = (
+    """
+apiVersion: kueue.x-k8s.io/v1alpha1
+kind: Topology
+metadata: {name: default}
+spec: {levels: [{nodeLabel: example.com/rack}, {nodeLabel: kubernetes.io/hostname}]}
+""",
+    """
+apiVersion: kueue.x-k8s.io/v1alpha1
+kind: Cohort
+metadata: {name: team}
+spec: {parent: all}
+""",
+)
+
+
+def test_v1alpha1_is_converted_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("convert", written(tmp_path, *ALPHA)) == 0
+    printed = capsys.readouterr()
+    topology, cohort = yaml.safe_load_all(printed.out)
+    assert topology == {**yaml.safe_load(ALPHA[0]), "apiVersion": "kueue.x-k8s.io/v1beta2"}
+    assert (cohort["apiVersion"], cohort["spec"]) == ("kueue.x-k8s.io/v1beta2", {"parentName": "all"})
+    assert "note: 1 v1alpha1 Topology written as v1beta2" in printed.err

@@ -37,9 +37,15 @@ def group(name: str = "g", **more: str) -> Raw:
     return {"podset_group_name": name, **more}
 
 
+ANY: Raw = {"podset_unconstrained_topology": "true"}
 WITHIN: Raw = {"podset_required_topology": RACK}
 ALWAYS = (
     Fault("within a rack and anywhere", ANYWHERE, {**WITHIN, "podset_unconstrained_topology": "true"}),
+    Fault(
+        "within two racks", "require-topology", {"podset_required_topology": RACK, "require_topology": "example.com/x"}
+    ),
+    Fault("near two racks", "prefer-topology", {"podset_preferred_topology": RACK, "prefer_topology": HOST}),
+    Fault("within a rack of old, and anywhere", ANYWHERE, {"require_topology": RACK, **ANY}),
     Fault("within what is no level", REQUIRED, {"podset_required_topology": "a b"}),
     Fault("near what is no level", PREFERRED, {"podset_preferred_topology": ""}),
     Fault("anywhere, perhaps", ANYWHERE, {"podset_unconstrained_topology": "maybe"}),

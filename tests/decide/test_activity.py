@@ -22,7 +22,7 @@ from closeknit.quota.tree import MOST_LEVELS
 from .objects import DEFAULT, cohort, queue, running, scheduler, workload
 from .play import Play
 
-FLAVORS = (Flavor(DEFAULT), Flavor("placed", topology="halls"))
+FLAVORS = (Flavor(DEFAULT), Flavor("placed", topology="halls"), Flavor("halled", topology="hall"))
 CHECKS = (
     AdmissionCheck("ready", "example.com/x", True),
     AdmissionCheck("idle", "example.com/x", False),
@@ -65,6 +65,11 @@ BROKEN: list[tuple[str, str, ClusterQueue]] = [
         checked("multi", "provision"),
     ),
     ("TopologyNotFound", 'there is no Topology "halls" for TAS flavor "placed"', queue("a", {"placed": 10})),
+    (
+        "NotSupportedWithTopologyAwareScheduling",
+        "TAS flavor(s) halled cannot be used with MultiKueue AdmissionCheck(s): multi",
+        replace(queue("a", {"halled": 10}), checks=(CheckRule("multi", ()),)),
+    ),
     ("CohortCycle", "cohorts form a cycle", queue("a", 10, "m")),
     ("CohortTooDeep", f"Cohort c{MOST_LEVELS + 1} has more than", queue("a", 10, f"c{MOST_LEVELS + 1}")),
     ("Misconfigured", "spec.fairSharing.weight is -1", queue("a", weight=-1.0)),
@@ -78,6 +83,7 @@ def cluster(broken: ClusterQueue) -> Scheduler:
     """`a` is broken, `b` is not; cohorts m and n are each other's parent, and each c is below the one before it."""
     chain = [cohort(f"c{level}", f"c{level - 1}") for level in range(2, MOST_LEVELS + 2)]
     built = scheduler([broken, queue("b")], [cohort("m", "n"), cohort("n", "m"), *chain], FLAVORS)
+    built.world.put_topology(Topology("hall", ("example.com/hall",)))
     for check in CHECKS:
         built.world.put_check(check)
     return built

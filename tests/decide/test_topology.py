@@ -11,6 +11,7 @@ from closeknit.decide.decision import Admit, Decision, Wait
 from closeknit.decide.scheduler import Scheduler
 from closeknit.model.cluster_queue import AdmissionCheck, CheckRule, ClusterQueue
 from closeknit.model.flavor import Flavor
+from closeknit.model.gates import Gates
 from closeknit.model.node import Node
 from closeknit.model.quota import FlavorQuotas, Quota, ResourceGroup
 from closeknit.model.request import Constraint
@@ -109,8 +110,10 @@ def test_a_pod_set_in_two_flavors_with_topologies_has_no_single_place() -> None:
 
 
 class TestDelay:
-    def delayed(self, controller: str, flavors: tuple[str, ...] = ()) -> str | None:
-        made = built(queue("a", {"placed": 99}, checks=(CheckRule("c", flavors),)), h1=4)
+    def delayed(self, controller: str, flavors: tuple[str, ...] = (), gates: Gates | None = None) -> str | None:
+        one = queue("a", {"placed": 99}, checks=(CheckRule("c", flavors),))
+        made = scheduler([one], flavors=[PLACED], topologies=[BY_HOST], gates=gates)
+        made.world.put_node(Node("h1", {HOSTNAME: "h1"}, {GPU: 4, "cpu": 99, "pods": 9}))
         made.world.put_check(AdmissionCheck("c", controller, True))
         decision = decide(made, workload("w", constraint=HERE))
         assert isinstance(decision, Admit)
@@ -120,8 +123,8 @@ class TestDelay:
         assert self.delayed(PROVISIONING) == "Pending"
         assert self.delayed(PROVISIONING, ("placed",)) == "Pending"
 
-    def test_so_they_do_where_another_cluster_has_them(self) -> None:
-        assert self.delayed(MULTIKUEUE) == "Pending"
+    def test_so_they_do_where_another_cluster_has_them_in_kueues_profile(self) -> None:
+        assert self.delayed(MULTIKUEUE, gates=Gates.profile("kueue")) == "Pending"
 
     def test_other_checks_do_not_delay(self) -> None:
         assert self.delayed("example.com/budget") is None

@@ -162,6 +162,7 @@ def test_all_jobs_are_held_where_that_is_wanted() -> None:
         ("RefuseUnevenSlices", VALIDATING, "jobs", "does not divide the number of pods"),
         ("TASMultiLayerTopology", VALIDATING, "jobs", "JSON list"),
         ("AutoLevel", VALIDATING, "jobs", "auto"),
+        ("ReadFormerKeys", VALIDATING, "jobs", "kueue.x-k8s.io/prefer-topology"),
         ("ElasticJobsViaWorkloadSlices", VALIDATING, "jobs", "is not allowed in an elastic job"),
     ],
 )

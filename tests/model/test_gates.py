@@ -51,3 +51,12 @@ def test_a_default_gate_goes_off_with_what_it_stands_on() -> None:
 def test_an_unknown_profile_is_refused() -> None:
     with pytest.raises(GateError, match="closeknit, kueue"):
         Gates.profile("volcano")
+
+
+def test_in_kueue_014_gates_of_hot_swap_have_no_effect_without_it_and_elsewhere_they_are_refused() -> None:
+    changes = {"TASFailedNodeReplacement": False, "TASReplaceNodeOnPodTermination": True}
+    assert "TASReplaceNodeOnPodTermination" not in Gates.profile("kueue-0.14", changes)
+    assert "TASReplaceNodeOnPodTermination" not in Gates.profile("kueue-0.14").changed(changes)
+    for profile in ("closeknit", "kueue"):
+        with pytest.raises(GateError, match="needs TASFailedNodeReplacement"):
+            Gates.profile(profile, changes)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from closeknit.model.container import Container
-from closeknit.model.limit_range import LimitRange, combined, violation
+from closeknit.model.limit_range import NANO, LimitRange, combined, violation
 from closeknit.model.request import PodSet, Request
 from closeknit.model.shape import Shape
 from closeknit.model.workload import Workload, WorkloadPodSet
@@ -101,3 +101,29 @@ def test_several_mistakes_stand_in_brackets_init_containers_first() -> None:
         "resources didn't satisfy LimitRange constraints: "
         f"[{FIRST}.initContainers[0]: {above}, {FIRST}.initContainers[1]: {above}, {FIRST}.containers[0]: {above}]"
     )
+
+
+RATIO = [LimitRange("Container", ratio={"cpu": 2 * NANO}), LimitRange("Container", ratio={"cpu": 3 * NANO})]
+TOO_MUCH = (
+    f"resources didn't satisfy LimitRange constraints: {FIRST}.containers[0]: "
+    'Invalid value: ["cpu"]: limits must be set and not exceed requests times the limitRange maxLimitRequestRatio'
+)
+
+
+def test_a_limit_may_not_exceed_the_smallest_ratio_to_the_request() -> None:
+    assert violation(workload(asks(main({"cpu": 500}, {"cpu": 1000}))), RATIO) is None
+    assert violation(workload(asks(main({"cpu": 500}, {"cpu": 1001}))), RATIO) == TOO_MUCH
+    assert violation(workload(asks(main({"cpu": 500}, {"cpu": 1001}))), RATIO, ratios=False) is None
+
+
+def test_a_resource_with_a_ratio_needs_a_limit() -> None:
+    assert violation(workload(asks(main({"cpu": 500}))), RATIO) == TOO_MUCH
+    assert violation(workload(asks(main({}))), RATIO) == TOO_MUCH
+
+
+def test_the_ratio_of_a_pod_is_that_of_its_sums() -> None:
+    ranges = [LimitRange("Pod", ratio={"cpu": NANO * 3 // 2})]
+    two = asks(main({"cpu": 100}, {"cpu": 200}), main({"cpu": 300}, {"cpu": 400}))
+    assert violation(workload(two), ranges) is None
+    three = asks(main({"cpu": 100}, {"cpu": 200}), main({"cpu": 300}, {"cpu": 401}))
+    assert violation(workload(three), ranges) == TOO_MUCH.replace(".containers[0]", "")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
+from closeknit.dialects.kueue.jobs import requests
 from closeknit.model.gates import Gates
 from closeknit.model.settings import Settings
 from closeknit.observe.loader import load
@@ -56,3 +58,17 @@ def test_a_daemon_counts_until_its_pod_is_there_and_then_the_pod_does(
     snapshot = state.scheduler.world.snapshot("f")
     assert snapshot is not None
     assert snapshot.remaining[:, 0].tolist() == free
+
+
+PENDING = """
+apiVersion: v1
+kind: Pod
+metadata: {name: agent-2, labels: {kueue.x-k8s.io/queue-name: q}, ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: agent, uid: d-1, controller: true}]}
+spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}]}
+"""  # noqa: E501
+
+
+def test_a_pending_pod_of_a_daemon_set_is_no_job() -> None:
+    parsed = requests([("file", yaml.safe_load(PENDING))], Gates.profile())
+    assert parsed.jobs == []
+    assert parsed.skipped == ("Pod agent-2 is of a DaemonSet and waits in no queue",)

@@ -103,7 +103,7 @@ def test_v1beta1_is_converted_to_v1beta2_and_counted(tmp_path: Path) -> None:
     old["spec"]["cohort"] = "lab"
     found = read(tmp_path, old)
     assert found.of("ClusterQueue")[0].raw["spec"]["cohortName"] == "lab"
-    assert found.old_versions == {"ClusterQueue": 1}
+    assert found.old_versions == {("kueue.x-k8s.io/v1beta1", "ClusterQueue"): 1}
 
 
 def test_the_newest_time_is_that_of_any_object_but_not_a_time_to_come(tmp_path: Path) -> None:

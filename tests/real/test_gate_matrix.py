@@ -12,6 +12,7 @@ from time import monotonic
 import pytest
 
 from closeknit.observe.pool_form import RACK
+from host.hot_swap_matrix import PROFILE, ROWS, Row
 from servers.cluster import USUAL, RealCluster
 from servers.manifests import is_true
 from servers.nodes import silence
@@ -144,3 +145,58 @@ def test_two_nodes_at_once_are_replaced_by_us_and_are_an_eviction_to_kueue(
         scene.until(
             lambda: evictions(scene) == expected and not {first, second} & set(scene.plan("train")), "both are replaced"
         )
+
+
+def in_014(row: Row) -> tuple[str, ...]:
+    return "--profile", PROFILE, *gates(**row.gates)
+
+
+def end_pods(scene: Scene, node: str) -> None:
+    for pod in [one for one in scene.pods() if one["spec"].get("nodeName") == node]:
+        scene.delete(PODS, pod["metadata"]["name"])
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.title)
+def test_in_kueue_014_time_and_pods_decide_by_the_matrix_whether_a_node_is_lost(cluster: RealCluster, row: Row) -> None:
+    with running(cluster, *in_014(row)) as (scene, plan):
+        await_lost(scene, plan[-1])
+        if not row.by_time:
+            scene.stays(lambda: scene.plan("train") == plan, "time does not count", 6)
+            end_pods(scene, plan[-1])
+        if row.by_time or row.by_pods:
+            scene.until(lambda: is_replaced(scene, plan[-1]), "it is replaced")
+        else:
+            scene.stays(lambda: scene.plan("train") == plan, "hot swap is off", 6)
+        assert evictions(scene) == {}
+
+
+SWAPPING = [row for row in ROWS if row.replacement]
+
+
+@pytest.mark.parametrize("row", SWAPPING, ids=lambda row: row.title)
+def test_in_kueue_014_pods_that_terminate_before_the_time_is_up_count_by_the_matrix(
+    cluster: RealCluster, row: Row
+) -> None:
+    with running(cluster, *in_014(row), config=DEFAULT) as (scene, plan):
+        await_lost(scene, plan[-1])
+        end_pods(scene, plan[-1])
+        if row.by_pods:
+            scene.until(lambda: is_replaced(scene, plan[-1]), "it is replaced before 30 s have passed", 20)
+        else:
+            scene.stays(lambda: scene.plan("train") == plan, "only time counts", 10)
+
+
+@pytest.mark.parametrize("row", SWAPPING, ids=lambda row: row.title)
+def test_in_kueue_014_a_job_without_a_spare_node_is_evicted_or_takes_one_as_soon_as_it_appears(
+    cluster: RealCluster, row: Row
+) -> None:
+    with running(cluster, *in_014(row), count=6, hosts=2) as (scene, plan):
+        scene.delete(NODES, plan[-1])
+        if not row.retries:
+            scene.until(lambda: evictions(scene) == {"NodeFailures": 1}, "it is evicted")
+            return
+        scene.until(lambda: scene.workload("train")["status"].get("unhealthyNodes"), "its node is unhealthy")
+        scene.stays(lambda: evictions(scene) == {} and scene.plan("train") == plan, "it waits", 20)
+        new = scene.node("b1-r1-h9", cpu=12)
+        scene.until(lambda: set(scene.plan("train")) == {plan[0], new}, "it takes the new one", 10)
+        assert evictions(scene) == {}

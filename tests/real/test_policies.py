@@ -119,6 +119,18 @@ def test_a_static_pod_is_left_alone(api: Api) -> None:
         assert gates(made) == []
 
 
+@pytest.mark.parametrize("named", [{}, TEAM], ids=["default queue", "named queue"])
+def test_a_pod_of_a_daemon_set_is_left_alone(api: Api, named: Raw) -> None:
+    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "u", "controller": True}
+    with queued(api, JOB) as space:
+        body = body_of(POD, "x", named)
+        body["metadata"]["ownerReferences"] = [owner]
+        made = accepted(api.post(POD.path(space), body, dryRun="All"), 201)
+        assert labels(made).get(QUEUE, "") == named.get(QUEUE, "")
+        assert gates(made) == []
+        assert "finalizers" not in made["metadata"]
+
+
 def variants() -> Iterator[AdmissionSettings]:
     yield AdmissionSettings(all_jobs=True)
     yield AdmissionSettings(gates=Gates.profile("kueue"))

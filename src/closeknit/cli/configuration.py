@@ -58,7 +58,7 @@ class Configured:
     def managed(self, profile: str = "", namespace: str = "") -> Managed:
         """Which jobs are managed; `namespace` is our own, in which nothing is."""
         kueue = self.kueue
-        usual = KUEUE_FRAMEWORKS if self.profile(profile) == "kueue" else FRAMEWORKS
+        usual = KUEUE_FRAMEWORKS if self.profile(profile).startswith("kueue") else FRAMEWORKS
         return Managed(
             kueue.without_queue,
             kueue.namespaces or outside_of_system(namespace or kueue.namespace or OWN_NAMESPACE),

@@ -1,4 +1,4 @@
-"""`closeknit convert`: convert Kueue manifests from v1beta1 to v1beta2."""
+"""`closeknit convert`: convert Kueue manifests from v1beta1 and v1alpha1 to v1beta2."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 from ..cluster.files import STDIN, documents, identity
 from ..cluster.mistakes import Mistakes
 from ..dialects.kueue.objects import to_v1beta2
-from ..dialects.kueue.objects.versions import V1BETA1
+from ..dialects.kueue.objects.versions import OLD_VERSIONS
 from ..model.mistake import Mistake, refuse
 from .exit_codes import YES
 from .old_versions import tell
@@ -26,7 +26,7 @@ Raw = dict[str, Any]
     "-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True, help="The output format."
 )
 def command(files: tuple[str, ...], output: str) -> int:
-    """Convert kueue.x-k8s.io/v1beta1 manifests to v1beta2, and print them.
+    """Convert kueue.x-k8s.io/v1beta1 and v1alpha1 manifests to v1beta2, and print them.
 
     FILE is a YAML or JSON manifest, a directory of manifests, or - for standard input. Objects of other kinds and
     versions are printed unchanged; Lists are split into their items, and comments are lost. Clusters serve only
@@ -39,23 +39,23 @@ def command(files: tuple[str, ...], output: str) -> int:
     """
     if files.count(STDIN) > 1:
         raise refuse("standard input can be read only once", "give it once", what=STDIN)
-    mistakes, old = Mistakes(), Counter[str]()
+    mistakes, old = Mistakes(), Counter[tuple[str, str]]()
     objects = [one for path in files for one in _converted(path, mistakes, old)]
     mistakes.check()
     emit_manifests(objects, output)
     tell(old, "written")
     if not old:
-        click.echo("note: no v1beta1 objects found", err=True)
+        click.echo("note: no objects of v1beta1 or v1alpha1 found", err=True)
     return YES
 
 
-def _converted(path: str, mistakes: Mistakes, old: Counter[str]) -> Iterator[Raw]:
+def _converted(path: str, mistakes: Mistakes, old: Counter[tuple[str, str]]) -> Iterator[Raw]:
     for where, raw in documents(path):
-        if raw["apiVersion"] != V1BETA1:
+        if raw["apiVersion"] not in OLD_VERSIONS:
             yield raw
             continue
         try:
             yield to_v1beta2(raw)
         except ValueError as error:
-            mistakes.add(Mistake(str(error), "correct it as the v1beta1 API requires", where, identity(raw)))
-        old[str(raw["kind"])] += 1
+            mistakes.add(Mistake(str(error), "correct it as the API of that version requires", where, identity(raw)))
+        old[raw["apiVersion"], str(raw["kind"])] += 1

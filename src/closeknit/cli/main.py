@@ -40,7 +40,7 @@ COMMANDS = {
     "tree": "Show the data centre with free and used capacity per domain.",
     "topology": "Propose a topology from node labels.",
     "check": "Validate manifests without placing anything.",
-    "convert": "Convert Kueue manifests from v1beta1 to v1beta2.",
+    "convert": "Convert Kueue manifests from older versions to v1beta2.",
     "install": "Install Closeknit on a Kubernetes cluster, or upgrade it.",
     "uninstall": "Remove Closeknit from a Kubernetes cluster.",
     "doctor": "Check the health of an installation, with a remedy for every problem.",

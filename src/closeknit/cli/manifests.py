@@ -1,7 +1,7 @@
 """Reads the manifests to send to a cluster; all are validated before the first is sent.
 
-v1beta1 objects are converted to v1beta2, the served version, with a note. Pools in the compact form become nodes of an
-embedded host.
+v1beta1 and v1alpha1 objects are converted to v1beta2, the served version, with a note. Pools in the compact form become
+nodes of an embedded host.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..cluster.files import STDIN, decoded, documents, files, identity, opened, 
 from ..cluster.kinds import BY_NAME, NODE, Kind
 from ..cluster.mistakes import Mistakes
 from ..dialects.kueue.objects import to_v1beta2
-from ..dialects.kueue.objects.versions import V1BETA1
+from ..dialects.kueue.objects.versions import OLD_VERSIONS
 from ..model.mistake import InputError, Mistake, refuse
 from ..model.nearest import did_you_mean
 from ..model.node import Node
@@ -65,7 +65,7 @@ def read_objects(paths: Sequence[str], namespace: str, namespace_given: bool) ->
     """
     if list(paths).count(STDIN) > 1:
         raise refuse("standard input can be read only once", "give it once", what=STDIN)
-    mistakes, converted = Mistakes(), Counter[str]()
+    mistakes, converted = Mistakes(), Counter[tuple[str, str]]()
     found: list[Manifest] = []
     every = [file for path in paths for file in files(path)]
     with stdin_kept() if STDIN in every else nullcontext():
@@ -85,15 +85,15 @@ def read_objects(paths: Sequence[str], namespace: str, namespace_given: bool) ->
 
 
 def _manifest(
-    where: str, raw: Raw, namespace: str, namespace_given: bool, converted: Counter[str]
+    where: str, raw: Raw, namespace: str, namespace_given: bool, converted: Counter[tuple[str, str]]
 ) -> Manifest | Mistake:
     what = identity(raw)
-    if raw.get("apiVersion") == V1BETA1:
-        converted[raw["kind"]] += 1
+    if raw.get("apiVersion") in OLD_VERSIONS:
+        converted[raw["apiVersion"], raw["kind"]] += 1
         try:
             raw = to_v1beta2(raw)
         except ValueError as error:
-            return Mistake(str(error), "correct it as the v1beta1 API requires", where, what)
+            return Mistake(str(error), "correct it as the API of that version requires", where, what)
     kind = _kind(where, what, raw)
     if isinstance(kind, Mistake):
         return kind

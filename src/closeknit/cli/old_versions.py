@@ -1,4 +1,4 @@
-"""Notes about Kueue v1beta1 manifests, which commands accept and read as v1beta2, the served version."""
+"""Notes about Kueue manifests of older versions, which commands accept and read as v1beta2, the served version."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from typing import Any
 
 import click
 
-from ..dialects.kueue.objects.versions import V1BETA1
+from ..dialects.kueue.objects.versions import OLD_VERSIONS
 
 Pair = tuple[str, dict[str, Any]]
 
 
 def telling(pairs: Iterable[Pair]) -> Iterator[Pair]:
-    """Pass the objects through; at the end, print a note for each kind with v1beta1 objects."""
-    old: Counter[str] = Counter()
+    """Pass the objects through; at the end, print a note for each kind and version with objects of an older one."""
+    old: Counter[tuple[str, str]] = Counter()
     for where, raw in pairs:
-        if raw.get("apiVersion") == V1BETA1:
-            old[str(raw["kind"])] += 1
+        if raw.get("apiVersion") in OLD_VERSIONS:
+            old[raw["apiVersion"], str(raw["kind"])] += 1
         yield where, raw
     tell(old, "read")
 
 
-def tell(old: Counter[str], done: str) -> None:
-    for kind, count in old.items():
-        click.echo(f"note: {count} v1beta1 {kind}{'' if count == 1 else 's'} {done} as v1beta2", err=True)
+def tell(old: Counter[tuple[str, str]], done: str) -> None:
+    for (version, kind), count in old.items():
+        click.echo(
+            f"note: {count} {version.rpartition('/')[2]} {kind}{'' if count == 1 else 's'} {done} as v1beta2", err=True
+        )

@@ -23,7 +23,7 @@ GATES = (
         type=click.Choice(PROFILES),
         default=PROFILES[0],
         show_default=True,
-        help="kueue: decide as Kueue does, with all of Closeknit's own gates off.",
+        help="kueue: decide as Kueue does, with all of Closeknit's own gates off; kueue-0.14: as that version did.",
     ),
 )
 

@@ -6,6 +6,8 @@ embedded host serves exactly these; the client builds an object's path from them
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..dialects.kueue.jobs.kinds import (
     JOB_KINDS,
     deployment,
@@ -95,6 +97,14 @@ PROVISIONING_REQUEST = _custom(
 _NAMED = [one for one in list(globals().values()) if isinstance(one, Kind)]
 KINDS: tuple[Kind, ...] = tuple(dict.fromkeys([*_NAMED, *(one.served for one in JOB_KINDS if one.hosted)]))
 """All kinds above, and those of job descriptors."""
+
+OLD_KINDS: tuple[Kind, ...] = tuple(
+    replace(one, version=version)
+    for version, some in (("v1beta1", KINDS), ("v1alpha1", (TOPOLOGY, COHORT)))
+    for one in some
+    if (one.group, one.version) == _KUEUE
+)
+"""Kinds in versions of Kueue that are no longer served, only refused with the way to convert them."""
 
 BY_NAME: dict[tuple[str, str], Kind] = {(one.group, one.kind): one for one in KINDS}
 """By API group and kind."""

@@ -62,6 +62,8 @@ def _obstacles(world: World, name: str) -> Iterator[tuple[str, str, str]]:
             if topology and topology not in world.topologies:
                 text = f'there is no Topology "{topology}" for TAS flavor "{flavor}"'
                 yield "TopologyNotFound", text, f"create Topology {topology}, or change spec.topologyName of the flavor"
+    if "RefuseMultiKueueWithTopology" in world.gates:
+        yield from _elsewhere(world, queue)
     if name in world.tree.cyclic:
         ring = cycle_above(world, queue.cohort)
         text = f"cohorts form a cycle: {' → '.join([*ring, ring[0]])}"
@@ -146,6 +148,17 @@ def _remote(multi: list[CheckRule], provisioning: list[CheckRule]) -> Iterator[t
         text = "Cannot use both MultiKueue and ProvisioningRequest AdmissionChecks together, found: "
         text += f"{names}, {_names(provisioning)}"
         yield "MultiKueueWithProvisioningRequest", text, "keep only one of the two kinds"
+
+
+def _elsewhere(world: World, queue: ClusterQueue) -> Iterator[tuple[str, str, str]]:
+    """Flavors with a topology whose jobs MultiKueue would send to another cluster, of which no node is known here."""
+    checks = [one.name for one in queue.checks if one.name in world.checks]
+    multi = sorted(name for name in checks if world.checks[name].controller == MULTIKUEUE)
+    placed = [one for one in queue.flavors if one in world.flavors and world.flavors[one].topology]
+    if multi and placed:
+        text = f"TAS flavor(s) {','.join(placed)} cannot be used with MultiKueue AdmissionCheck(s): {','.join(multi)}"
+        remedy = "remove the check from the queue, or use flavors without spec.topologyName"
+        yield "NotSupportedWithTopologyAwareScheduling", text, remedy
 
 
 def _names(rules: Iterable[CheckRule]) -> str:

@@ -38,6 +38,8 @@ AFTER_VICTIMS = "Workload will fit after the preemptions of other workloads comp
 WILL_FIT = OVERLAPS + ", but will fit after these preemptions complete"
 GATED = "Workload requires preemption, but it's gated"
 WAITING_FOR_QUOTA = "WaitingForQuota"
+WAITING_FOR_PODS = "WaitingForPodsReady"
+NOT_ALL_READY = "waiting for all admitted workloads to be in PodsReady condition"
 WAITING_FOR_VICTIMS = "WaitingForPreemptedWorkloads"
 
 
@@ -134,11 +136,32 @@ class _Turns:
         elif entry.victims:
             self._preempt(entry)
         elif self._fits_now(entry):
-            self._admit(entry)
+            self._admit_or_hold(entry)
         else:
             self._promise(entry)
             self._wait(entry, RequeueReason.PENDING_PREEMPTION, WAITING_FOR_VICTIMS, AFTER_VICTIMS)
             entry.waiting.progress = None
+
+    def _admit_or_hold(self, entry: Entry) -> None:
+        """Admit it, unless admission is blocked until all pods are ready; a second pass is not.
+
+        It is promised its room meanwhile, and is next as soon as a workload changes. Kueue waits right here.
+        """
+        if entry.is_second_pass or not self._is_blocked():
+            self._admit(entry)
+            return
+        self._promise(entry)
+        self._wait(entry, RequeueReason.LOST_ITS_PLACE, WAITING_FOR_PODS, NOT_ALL_READY)
+        entry.waiting.progress = None
+
+    def _is_blocked(self) -> bool:
+        """Whether an admitted workload, of this cycle or before, has pods that are not ready."""
+        if not self.world.settings.blocks_admission:
+            return False
+        if any(isinstance(one, Admit) and not one.workload.admitted for one in self.decisions):
+            return True
+        workloads = (one.workload for one in self.world.ledger.holdings.values())
+        return any(one.admitted and not one.status.holds("PodsReady") for one in workloads)
 
     # Re-check
 

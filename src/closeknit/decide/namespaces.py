@@ -23,5 +23,6 @@ def mismatch(world: World, head: PendingWorkload) -> tuple[RequeueReason, str, s
         return RequeueReason.OTHER, "Misconfigured", f"Could not obtain workload namespace {workload.namespace}"
     if queue.selector is None or not queue.selector.matches(labels):
         return RequeueReason.NAMESPACE, "Misconfigured", "workload namespace doesn't match ClusterQueue selector"
-    broken = violation(workload, world.limit_ranges.get(workload.namespace, ()))
+    ranges = world.limit_ranges.get(workload.namespace, ())
+    broken = violation(workload, ranges, ratios="CheckLimitRatios" in world.gates)
     return None if broken is None else (RequeueReason.OTHER, "Misconfigured", broken)

@@ -234,6 +234,8 @@ class Obstacles:
                 return self._tried(one) if tries else self._untried(one)
             case "PendingEvaluation":
                 return "check its admission checks"
+            case "WaitingForPodsReady":
+                return "see why their pods do not start, or set waitForPodsReady.blockAdmission to false"
         return ""
 
     def _tried(self, one: Workload) -> str:

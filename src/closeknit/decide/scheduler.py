@@ -145,6 +145,14 @@ class Scheduler:
     def wake_queues(self, event: WakeEvent, queues: Iterable[str], now: float) -> int:
         return self.pending.wake(event, queues, self._matches, now)
 
+    def retry_second_passes(self, event: WakeEvent, now: float) -> None:
+        """Make second passes due that have failed and are retried later, if there may be room for them now."""
+        if "RetryReplacementsAtOnce" not in self.world.gates or WaitStage.ROOM not in RULES[event].wakes:
+            return
+        for key, (at, delay) in self.second_pass.items():
+            if at > now and delay > FIRST_DELAY:
+                self.second_pass[key] = (now, delay)
+
     def _matches(self, entry: PendingWorkload) -> bool:
         queue = self.world.cluster_queues.get(entry.queue)
         labels = self.world.namespaces.get(entry.workload.namespace)

@@ -284,6 +284,8 @@ class _Player:
             status = status.condition(
                 "Admitted", True, "Admitted", "The workload is admitted", self.now, one.generation
             )
+        if status.holds("Admitted") and not one.admitted and self.world.settings.blocks_admission:
+            status = status.condition("PodsReady", True, "Started", "Pods start at once", self.now, one.generation)
         return replace(one, status=status)
 
     def _queue_of(self, one: Workload) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from ..model.limit_range import LimitRange, combined
+from ..model.quantity import nanos
 from ..model.resources import Resources, amounts, show
 
 Raw = dict[str, Any]
@@ -26,6 +27,7 @@ def limit_ranges(raw: Raw) -> tuple[LimitRange, ...]:
             amounts(one.get("max") or {}),
             amounts(one.get("default") or {}),
             amounts(one.get("defaultRequest") or {}),
+            {name: nanos(str(value)) for name, value in (one.get("maxLimitRequestRatio") or {}).items()},
         )
         for one in limits
         if one.get("type") in _KINDS

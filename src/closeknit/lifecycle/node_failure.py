@@ -7,7 +7,8 @@ that their job creates new ones. The scheduler replaces lost nodes in its second
 
     gates TASReplaceNode…      OnPodTermination on            OnPodTermination off
     not ready                  lost when pods have stopped    lost after a delay, 30 s
-    not ready, and …DueToNotReadyOverFixedTime: lost after the delay, whatever the pods do
+    not ready, and …DueToNotReadyOverFixedTime: lost after the delay, whatever the pods do; in Kueue 0.14 (gate
+    HotSwapOfKueue014) that is so if TASFailedNodeReplacementFailFast is off
     ready, and …OnNodeTaints:
       taint not tolerated      lost when pods have stopped    lost at once
       tolerated for a time     lost when pods have stopped    lost when pods have stopped
@@ -92,10 +93,14 @@ def node_failure(view: NodeView, now: float) -> list[Action]:
         return [action for one in here for action in _carried_out(view, one, NodeVerdict(lost=True), now)]
     unready = 0.0 if node.ready else now - node.ready_since
     by_pods = "TASReplaceNodeOnPodTermination" in view.gates
-    if not node.ready and unready < view.delay and not by_pods:
-        return [Requeue(node.ready_since + view.delay)]
-    overdue = unready >= view.delay and "TASReplaceNodeDueToNotReadyOverFixedTime" in view.gates
+    by_both = "HotSwapOfKueue014" in view.gates and "TASFailedNodeReplacementFailFast" not in view.gates
     actions: list[Action] = []
+    if not node.ready and unready < view.delay and (by_both or not by_pods):
+        actions.append(Requeue(node.ready_since + view.delay))
+        if not by_pods:
+            return actions
+    by_time = by_both or "TASReplaceNodeDueToNotReadyOverFixedTime" in view.gates
+    overdue = unready >= view.delay and by_time
     for one in _alive(view):
         actions += _carried_out(view, one, _judged(view, node, one, overdue), now)
     return actions

@@ -1,7 +1,8 @@
 """Feature gates: which behaviours are on, as a value that is passed around and never as global state.
 
 Kueue's gates keep their names and defaults, so Kueue's documentation applies. Our own gates fix or extend Kueue's
-behaviour; the profile `kueue` turns them all off.
+behaviour; the profile `kueue` turns them all off. The profile `kueue-0.14` does that too, turns off what Kueue turned
+on later, and replaces failed nodes as the documentation of that version says.
 """
 
 from __future__ import annotations
@@ -91,6 +92,14 @@ OUR_GATES = (
         "Required and preferred may be combined; preferred applies inside required.",
         ours=True,
     ),
+    Gate(
+        "ReadFormerKeys",
+        True,
+        "The KEP's require-topology and prefer-topology mean podset-required- and podset-preferred-topology.",
+        _TAS,
+        ours=True,
+    ),
+    Gate("CheckLimitRatios", True, "A workload whose pods exceed a maxLimitRequestRatio is not admitted.", ours=True),
     Gate("AutoLevel", True, 'The level "auto" means the lowest level at which the job fits.', ours=True),
     Gate(
         "VerifyBeforeAdmit",
@@ -106,6 +115,27 @@ OUR_GATES = (
         True,
         "Pods of a failed node take places freed by finished pods of their pod set.",
         (*_SWAP, "ReclaimablePods"),
+        ours=True,
+    ),
+    Gate(
+        "RetryReplacementsAtOnce",
+        True,
+        "A replacement that waits for a node is retried as soon as there is room.",
+        _SWAP,
+        ours=True,
+    ),
+    Gate(
+        "HotSwapOfKueue014",
+        False,
+        "Without fail-fast, an unready node fails after 30 s too; without replacement, its gates have no effect.",
+        _TAS,
+        ours=True,
+    ),
+    Gate(
+        "RefuseMultiKueueWithTopology",
+        True,
+        "A queue with a MultiKueue check and a flavor with a topology is inactive.",
+        _TAS,
         ours=True,
     ),
     Gate("CountDaemonSets", True, "A DaemonSet's pods count on their nodes before they are bound.", _TAS, ours=True),
@@ -141,7 +171,26 @@ OUR_GATES = (
 )
 
 ALL_GATES = {gate.name: gate for gate in KUEUE_GATES + OUR_GATES}
-PROFILES = ("closeknit", "kueue")
+PROFILES = ("closeknit", "kueue", "kueue-0.14")
+_AFTER_014 = frozenset(
+    {
+        "TASProfileMixed",
+        "TASReplaceNodeOnNodeTaints",
+        "SkipReassignmentForPodOwnedWorkloads",
+        "TASMultiLayerTopology",
+        "TASHandleOverlappingFlavors",
+        "TASRecomputeAssignmentWithinSchedulingCycle",
+        "TASAssignmentsEncodingByHostnamePrefix",
+        "TASValidateWorkloadSliceSize",
+        "ElasticJobsViaWorkloadSlices",
+        "RecomputeAssignmentUponPreemptionTargetsOverlap",
+        "FlavorFungibilityPreserveScanProgress",
+        "UnadmittedWorkloadsObservability",
+        "SchedulingEquivalenceHashing",
+    }
+)
+"""Gates of Kueue that were not on in its version 0.14."""
+_AS_IN_014 = frozenset({"HotSwapOfKueue014", "RetryReplacementsAtOnce", "RefuseMultiKueueWithTopology"})
 
 
 class GateError(ValueError):
@@ -159,8 +208,11 @@ class Gates:
         """The defaults of a profile with some gates changed."""
         if name not in PROFILES:
             raise GateError(f'unknown profile "{name}"; use one of: {", ".join(PROFILES)}')
-        gates = KUEUE_GATES if name == "kueue" else KUEUE_GATES + OUR_GATES
-        return cls(frozenset(gate.name for gate in gates if gate.default)).changed(changes or {})
+        gates = KUEUE_GATES + OUR_GATES if name == "closeknit" else KUEUE_GATES
+        on = frozenset(gate.name for gate in gates if gate.default)
+        if name == "kueue-0.14":
+            on = on - _AFTER_014 | _AS_IN_014
+        return cls(on).changed(changes or {})
 
     def changed(self, changes: Mapping[str, bool]) -> Gates:
         """The same with some gates changed."""
@@ -194,11 +246,15 @@ def _known(name: str) -> None:
 
 
 def _check_needs(enabled: set[str], changes: Mapping[str, bool]) -> None:
-    """Refuse a gate turned on by name whose dependencies are off; one that is on by default just goes off."""
+    """Refuse a gate turned on by name whose dependencies are off; one that is on by default just goes off.
+
+    In Kueue 0.14 the gates of hot swap have no effect without it, so turning one on is no mistake.
+    """
+    ineffective = {"TASFailedNodeReplacement"} if "HotSwapOfKueue014" in enabled else set()
     for gate in ALL_GATES.values():
         missing = [need for need in gate.needs if need not in enabled]
         if gate.name not in enabled or not missing:
             continue
-        if changes.get(gate.name):
+        if changes.get(gate.name) and set(missing) - ineffective:
             raise GateError(f"feature gate {gate.name} needs {' and '.join(missing)}: turn that on too")
         enabled.discard(gate.name)

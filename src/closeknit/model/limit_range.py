@@ -1,7 +1,8 @@
 """What a namespace's LimitRanges allow a container or a pod to request, and how a workload violates them.
 
-Several ranges apply together: the smallest maximum, the largest minimum, the first default. The messages are Kueue's,
-word for word, because they end up in conditions and events that people search for.
+Several ranges apply together: the smallest maximum and ratio, the largest minimum, the first default. The messages are
+Kueue's, word for word, because they end up in conditions and events that people search for; that about the ratio of
+limit to request is ours, since Kueue does not check it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from functools import lru_cache
 from typing import Literal
 
 from .container import Container
-from .resources import Resources
+from .resources import Resources, pod_requests
 from .shape import Shape
 from .workload import Workload
 
@@ -22,17 +23,23 @@ Kind = Literal["Container", "Pod"]
 ABOVE_LIMITS = "requests must not exceed its limits"
 ABOVE_MAX = "requests must not be above the limitRange max"
 BELOW_MIN = "requests must not be below the limitRange min"
+ABOVE_RATIO = "limits must be set and not exceed requests times the limitRange maxLimitRequestRatio"
+NANO = 10**9
 
 
 @dataclass(frozen=True, slots=True)
 class LimitRange:
-    """`default` is the limit and `default_request` the request of a container that sets none."""
+    """`default` is the limit and `default_request` the request of a container that sets none.
+
+    `ratio` is the greatest ratio of limit to request, in billionths; the API server refuses pods that exceed it.
+    """
 
     kind: Kind
     min: Resources = field(default_factory=dict)
     max: Resources = field(default_factory=dict)
     default: Resources = field(default_factory=dict)
     default_request: Resources = field(default_factory=dict)
+    ratio: Resources = field(default_factory=dict)
 
 
 def combined(ranges: Iterable[LimitRange], kind: Kind) -> LimitRange | None:
@@ -46,11 +53,12 @@ def combined(ranges: Iterable[LimitRange], kind: Kind) -> LimitRange | None:
         _each(min, (one.max for one in of_kind)),
         _each(_first, (one.default for one in of_kind)),
         _each(_first, (one.default_request for one in of_kind)),
+        _each(min, (one.ratio for one in of_kind)),
     )
 
 
-def violation(workload: Workload, ranges: Iterable[LimitRange]) -> str | None:
-    """Why a workload cannot run in a namespace with these ranges; None if it can."""
+def violation(workload: Workload, ranges: Iterable[LimitRange], ratios: bool = True) -> str | None:
+    """Why a workload cannot run in a namespace with these ranges; None if it can. `ratios`: check those too."""
     shapes = [(f"spec.podSets[{index}].template.spec", one) for index, one in enumerate(workload.shapes)]
     beyond = [one for path, shape in shapes for one in _beyond_limits(shape, path)]
     if beyond:
@@ -63,6 +71,8 @@ def violation(workload: Workload, ranges: Iterable[LimitRange]) -> str | None:
     outside = [
         one for (path, shape), part in asked for one in _outside_ranges(shape, part.requests, container, pod, path)
     ]
+    if ratios:
+        outside += [one for path, shape in shapes for one in _beyond_ratio(shape, container, pod, path)]
     return f"resources didn't satisfy LimitRange constraints: {_listed(outside)}" if outside else None
 
 
@@ -86,6 +96,27 @@ def _outside_ranges(
     if pod is not None:
         yield from _invalid(path, requests, pod.max, ABOVE_MAX)
         yield from _invalid(path, pod.min, requests, BELOW_MIN)
+
+
+def _beyond_ratio(shape: Shape, container: LimitRange | None, pod: LimitRange | None, path: str) -> Iterator[str]:
+    """Each container, and the sums of all, have a request and a limit for every resource with a ratio."""
+    if container is not None and container.ratio:
+        for where, one in _containers(shape):
+            yield from _above_ratio(f"{path}.{where}", dict(one.requests), dict(one.limits), container.ratio)
+    if pod is not None and pod.ratio:
+        yield from _above_ratio(path, _sum(shape, "requests"), _sum(shape, "limits"), pod.ratio)
+
+
+def _above_ratio(path: str, requests: Resources, limits: Resources, ratio: Resources) -> Iterator[str]:
+    times = {name: requests.get(name, 0) * most // NANO for name, most in ratio.items()}
+    given = {name: limits.get(name, 0) or times[name] + 1 for name in ratio}
+    yield from _invalid(path, given, times, ABOVE_RATIO)
+
+
+def _sum(shape: Shape, part: Literal["requests", "limits"]) -> Resources:
+    amounts = [(dict(getattr(one, part)), one.kind) for one in shape.containers]
+    init = [(one, kind == "sidecar") for one, kind in amounts if kind != "app"]
+    return pod_requests([one for one, kind in amounts if kind == "app"], init)
 
 
 def _invalid(path: str, larger: Resources, smaller: Resources, text: str) -> Iterator[str]:

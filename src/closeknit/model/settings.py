@@ -38,7 +38,8 @@ class PodsReady(NamedTuple):
     """How many seconds the pods of a workload may take to become ready, and the backoff after a timeout.
 
     `recovery` applies to pods that were ready before: None is the same as `timeout`, 0 means no limit. Without `limit`,
-    a workload is requeued any number of times.
+    a workload is requeued any number of times. `blocks`: nothing is admitted until the pods of every admitted workload
+    are ready.
     """
 
     timeout: float = 1800.0
@@ -46,6 +47,7 @@ class PodsReady(NamedTuple):
     limit: int | None = None
     base: float = 60.0
     longest: float = 3600.0
+    blocks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,11 @@ class Settings:
     pods_ready: PodsReady | None = None
     keep_finished: float | None = None
     not_ready_delay: float = NOT_READY_DELAY
+
+    @property
+    def blocks_admission(self) -> bool:
+        """Whether nothing is admitted while the pods of an admitted workload are not ready."""
+        return self.pods_ready is not None and self.pods_ready.blocks
 
 
 FAIR = (FINAL_SHARE, INITIAL_SHARE)

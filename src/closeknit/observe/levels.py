@@ -26,7 +26,7 @@ from ..model.topology import HOSTNAME, Topology
 from ..state.table import MISSING, BoolArray, IntArray, NodeTable
 from .nodes import NAMED, name_some
 
-VERSIONS = ("kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1", "kai.scheduler/v1alpha1")
+VERSIONS = ("kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1", "kueue.x-k8s.io/v1alpha1", "kai.scheduler/v1alpha1")
 GROUPS = tuple({version.partition("/")[0]: None for version in VERSIONS})
 MAX_LEVELS = 16
 MAX_KEY = 316

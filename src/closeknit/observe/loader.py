@@ -174,9 +174,9 @@ class _Loader:
         if not self.found.nodes and any(flavor.topology for flavor in self.cache.world.flavors.values()):
             remedy = "join machines to the cluster" if self.found.is_live else "give them too"
             self._warn(Mistake("there are no Nodes, so no flavor with a topology has room", remedy))
-        for kind, count in self.found.old_versions.items():
-            plural = kind if count == 1 else f"{kind}s"
-            self.state.notes.append(f"{count} {plural} of v1beta1 {'is' if count == 1 else 'are'} read as v1beta2")
+        for (version, kind), count in self.found.old_versions.items():
+            plural, name = kind if count == 1 else f"{kind}s", version.rpartition("/")[2]
+            self.state.notes.append(f"{count} {plural} of {name} {'is' if count == 1 else 'are'} read as v1beta2")
 
     def _unreadable(self, change: Change, error: Exception) -> None:
         self._refuse(self.files[change.key], str(error))

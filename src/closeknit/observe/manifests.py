@@ -23,7 +23,7 @@ from ..dialects.kueue.jobs.kinds import KINDS
 from ..dialects.kueue.jobs.train_job import GROUP as TRAINER
 from ..dialects.kueue.jobs.train_job import RUNTIMES
 from ..dialects.kueue.objects import to_v1beta2
-from ..dialects.kueue.objects.versions import V1BETA1
+from ..dialects.kueue.objects.versions import OLD_VERSIONS
 from ..dialects.kueue.objects.wire import GROUP
 from ..dialects.pods import OwnerReference, daemon_of, names_ours, takes_room
 from ..model.mistake import InputError, Mistake
@@ -123,7 +123,7 @@ class Manifests:
     objects: dict[Key, list[Found]] = field(default_factory=dict)
     newest: float | None = None
     is_live: bool = False
-    old_versions: Counter[str] = field(default_factory=Counter)
+    old_versions: Counter[tuple[str, str]] = field(default_factory=Counter)
     warnings: list[Mistake] = field(default_factory=list)
 
     def of(self, kind: str, group: str = GROUP) -> list[Found]:
@@ -267,8 +267,8 @@ class _Reader:
         if name and not self._is_new(identity(raw), *key, str(meta.get("namespace") or ""), str(name)):
             return
         self._note_times(raw)
-        if raw.get("apiVersion") == V1BETA1:
-            self.found.old_versions[key[1]] += 1
+        if raw.get("apiVersion") in OLD_VERSIONS:
+            self.found.old_versions[raw["apiVersion"], key[1]] += 1
             try:
                 raw = to_v1beta2(raw)
             except ValueError as error:
@@ -329,7 +329,7 @@ class _Reader:
         if not kept:
             pod = OtherPod(node, self._asks(spec, data, f"Pod {namespace}/{name}", where), daemon_of(owners))
         uids = tuple(uid for uid in (*(one.uid for one in owners), meta.uid) if uid)
-        by_topology = any(key in annotations for key in keys.TOPOLOGY_ANNOTATIONS)
+        by_topology = any(key in annotations for key in (*keys.TOPOLOGY_ANNOTATIONS, *keys.FORMER))
         workload = annotations.get(keys.WORKLOAD) or group
         self.found.pods.append(BoundPod(f"{namespace}/{name}", node, workload, uids, by_topology, pod))
 

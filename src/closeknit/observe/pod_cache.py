@@ -16,6 +16,7 @@ from ..dialects import core
 from ..dialects import pods as pod_wire
 from ..dialects.kueue import keys
 from ..dialects.kueue.jobs import marks
+from ..dialects.kueue.topology_request import is_by_topology
 from ..model.resources import Resources
 from ..state.mirror import OtherPod
 from ..state.placed import PlacedPod
@@ -40,7 +41,8 @@ class PodCache:
         notes, key = meta.get("annotations") or {}, f"{meta['namespace']}/{meta['name']}"
         if keys.WORKLOAD in notes or group_of(change.object):
             self._managed(change, key)
-        if any(note in notes for note in keys.TOPOLOGY_ANNOTATIONS) and self._may_be_member(change.object):
+        is_placed = is_by_topology(notes, self.world.gates) and not _daemon_of(change.object)
+        if is_placed and self._may_be_member(change.object):
             self._by_topology(change, key)
         else:
             self._other(change, key)

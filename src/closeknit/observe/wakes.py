@@ -66,6 +66,7 @@ class Wakes:
         due = [one for one, wake in self._pending.items() if wake.at <= now]
         for event, where in due:
             self._woken[where] = now
+            scheduler.retry_second_passes(event, moment)
             queues = self._pending.pop((event, where)).queues
             if where:
                 for queue in {scheduler.world.first_beside(one): one for one in sorted(queues)}.values():

@@ -97,7 +97,6 @@ def test_mistakes_are_reported_with_the_field(given: dict[str, Any], said: str) 
     ("given", "field"),
     [
         ({"admissionFairSharing": {"usageHalfLifeTime": "5m"}}, "admissionFairSharing"),
-        ({"waitForPodsReady": {"blockAdmission": True}}, "waitForPodsReady.blockAdmission"),
     ],
 )
 def test_ignored_fields_are_warned_of(given: dict[str, Any], field: str) -> None:
@@ -119,7 +118,16 @@ def test_workloads_wait_half_an_hour_for_their_pods_by_default() -> None:
 def test_in_v1beta1_waiting_for_pods_has_an_enable_field() -> None:
     old = "config.kueue.x-k8s.io/v1beta1"
     assert read(apiVersion=old).pods_ready is None
-    assert read(apiVersion=old, waitForPodsReady={"enable": True}).pods_ready == PodsReady(timeout=300.0)
+    found = read(apiVersion=old, waitForPodsReady={"enable": True}).pods_ready
+    assert found == PodsReady(timeout=300.0, blocks=True)
+
+
+def test_admission_is_blocked_only_on_request_and_in_v1beta1_by_default() -> None:
+    assert read(waitForPodsReady={"blockAdmission": True}).pods_ready == PodsReady(blocks=True)
+    old = {"enable": True, "blockAdmission": False}
+    found = read(apiVersion="config.kueue.x-k8s.io/v1beta1", waitForPodsReady=old).pods_ready
+    assert found == PodsReady(timeout=300.0, blocks=False)
+    assert "blockAdmission" in wrong(waitForPodsReady={"blockAdmission": "yes"})[0]
 
 
 def test_retention_of_workloads_and_jobs_without_a_queue_name() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from ..kinds import KINDS, Kind
+from ..kinds import KINDS, OLD_KINDS, Kind
 from .descriptions import about
 from .fields import Schema, schema_of
 
@@ -36,7 +36,7 @@ def openapi_v3(group: str, version: str) -> Document:
     """The document of a group and version; it is shared, so do not modify it."""
     parts: Document = {}
     paths: Document = {}
-    for kind in KINDS:
+    for kind in (*KINDS, *OLD_KINDS):
         if (kind.group, kind.version) == (group, version) and (schema := schema_of(kind)) is not None:
             names = {"group": kind.group, "version": kind.version, "kind": kind.kind}
             parts[kind.kind] = {}

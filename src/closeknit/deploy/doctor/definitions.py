@@ -27,9 +27,8 @@ async def check(patient: Patient) -> AsyncIterator[Finding]:
         ours = sum(map(is_ours, needed))
         mixed = f"{ours} Closeknit's, the others Kueue's" if ours else "Kueue's"
         owner = "Closeknit's" if ours == len(needed) else mixed
-        yield ok(
-            CHECK, f"{len(needed)} kinds of kueue.x-k8s.io are served as {there.OUR_VERSION}; definitions: {owner}"
-        )
+        text = f"{len(needed)} kinds of kueue.x-k8s.io are served as {there.OUR_VERSION}; definitions: {owner}"
+        yield ok(CHECK, text + ("; manifests of older versions: `closeknit convert` rewrites them" if ours else ""))
 
 
 async def _wrong(patient: Patient, needed: Iterable[Raw]) -> AsyncIterator[Finding]:

@@ -7,6 +7,7 @@ is left alone, and the controller follows the chain of owners.
 from __future__ import annotations
 
 from ...cluster.embedded.rules.settings import AdmissionSettings
+from ...cluster.kinds import DAEMON_SET
 from ...dialects.cel import all_of, any_of, has_note, label, negated, note, same, texts
 from ...dialects.kueue import keys
 from ...dialects.kueue.jobs import marks
@@ -34,11 +35,13 @@ def by_pods(settings: AdmissionSettings) -> list[str]:
 
 def belongs(settings: AdmissionSettings) -> str:
     """Whether the object's controller is of a kind that could wait itself."""
+    return _controlled_by(holders(settings))
+
+
+def _controlled_by(kinds: list[str]) -> str:
     kind = 'o.apiVersion.split("/")[0] + "/" + o.kind'
     controls = "o.?controller.orValue(false)"
-    return (
-        f"object.metadata.?ownerReferences.orValue([]).exists(o, {controls} && ({kind}) in {texts(holders(settings))})"
-    )
+    return f"object.metadata.?ownerReferences.orValue([]).exists(o, {controls} && ({kind}) in {texts(kinds)})"
 
 
 def is_held(settings: AdmissionSettings) -> str:
@@ -49,8 +52,8 @@ def is_held(settings: AdmissionSettings) -> str:
 PARENT = has_note(marks.PARENT)
 """Whether a pod comes from a template with our annotation."""
 
-IS_MIRROR = has_note("kubernetes.io/config.mirror")
-"""Whether a pod is a mirror of a kubelet's static pod, which cannot be held."""
+IS_OF_NODE = any_of(has_note("kubernetes.io/config.mirror"), _controlled_by([f"{DAEMON_SET.group}/{DAEMON_SET.kind}"]))
+"""Whether a pod belongs to its node and is never held: the mirror of a static pod, or a pod of a DaemonSet."""
 
 IS_FRESH = any_of(
     "oldObject == null", negated(all_of(same("spec"), same("metadata.labels"), same("metadata.annotations")))

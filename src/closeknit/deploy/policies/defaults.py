@@ -13,7 +13,7 @@ from ...cluster.embedded.rules.settings import AdmissionSettings
 from ...cluster.kinds import DEPLOYMENT, LEADER_WORKER_SET, LOCAL_QUEUE, POD, WORKLOAD_PRIORITY_CLASS, Kind
 from ...dialects.cel import PolicyCheck, all_of, any_of, label, negated, text
 from ...dialects.kueue import keys
-from .conditions import IS_MIRROR, IS_STAYING, PARENT, UNTOUCHED, belongs, is_held, own
+from .conditions import IS_OF_NODE, IS_STAYING, PARENT, UNTOUCHED, belongs, is_held, own
 from .kinds import deployment, leader_worker_set
 from .marking import Path, label_on, only_if, put_all, put_on
 from .policy import UPDATE, AdmissionPolicy, Mutating, Param, Validating
@@ -34,7 +34,7 @@ _NO_QUEUE, _NO_CLASS = (f'{label(key)} == ""' for key in (keys.QUEUE, keys.PRIOR
 def policies(settings: AdmissionSettings, kinds: Iterable[Kind]) -> Iterable[AdmissionPolicy]:
     alone = own(settings)
     others = [kind for kind in kinds if kind is not POD]
-    by_itself = all_of(negated(PARENT), negated(IS_MIRROR), negated(belongs(settings)))
+    by_itself = all_of(negated(PARENT), negated(IS_OF_NODE), negated(belongs(settings)))
     groups = [("", others, alone), ("pods-", [POD] if "pod" in settings.frameworks else [], {"by-itself": by_itself})]
     for prefix, found, conditions in groups:
         if found:

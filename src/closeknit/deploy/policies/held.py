@@ -67,7 +67,7 @@ def judging(
 ) -> Validating:
     """The policy that validates a kind; `sets` are its pod sets, for the topology rules, empty if it has none."""
     topological = topology.checks(settings.gates, rules, unbounded) if sets else []
-    needed = topology.variables(sets, rules) if topological else {}
+    needed = topology.variables(sets, rules, settings.gates) if topological else {}
     return Validating(
         kind.plural,
         [kind],

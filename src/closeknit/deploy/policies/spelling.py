@@ -11,11 +11,12 @@ from dataclasses import replace
 
 from ...cluster.embedded.rules.settings import AdmissionSettings
 from ...cluster.kinds import DEPLOYMENT, JOB_SET, POD, STATEFUL_SET
-from ...dialects.cel import ANNOTATIONS, PolicyCheck, all_of, at, negated, one_set, record, text, texts
+from ...dialects.cel import ANNOTATIONS, PolicyCheck, all_of, any_of, at, negated, one_set, record, text, texts
 from ...dialects.kueue import keys
 from ...dialects.kueue.jobs.spelling import KEYS
+from ...model.gates import Gates
 from .policy import CREATE, WARN, AdmissionPolicy, Validating
-from .topology import SETS
+from .topology import WRITTEN
 
 STEM = f"{keys.PREFIX}podset-"
 SUFFIX = "-spelling"
@@ -30,8 +31,8 @@ def warning(policy: AdmissionPolicy, settings: AdmissionSettings) -> Iterator[Va
     (kind,) = policy.kinds
     variables = dict(policy.variables)
     if kind in BY_PODS:
-        variables["sets"] = f"[{one_set('object.?spec.?template', text(f'spec.template{ANNOTATIONS}'))}]"
-    checks = [_misspelt()] if "sets" in variables else []
+        variables["written"] = f"[{one_set('object.?spec.?template', text(f'spec.template{ANNOTATIONS}'))}]"
+    checks = [_misspelt(), *_former(settings.gates)] if "written" in variables else []
     if kind is not POD:
         checks.append(_misplaced(f"[{_notes(text('metadata.annotations'), 'object.?metadata')}]"))
     if kind is JOB_SET:
@@ -48,11 +49,18 @@ def _notes(where: str, metadata: str) -> str:
 
 def _misspelt() -> PolicyCheck:
     wrong = all_of(f"k.startsWith({text(STEM)})", negated(f"k in {texts(KEYS)}"))
-    return _check(SETS, wrong, f"is not a known key; the keys are {', '.join(KEYS)}")
+    return _check(WRITTEN, wrong, f"is not a known key; the keys are {', '.join(KEYS)}")
+
+
+def _former(gates: Gates) -> Iterator[PolicyCheck]:
+    for old, new in keys.FORMER.items():
+        told = f"is read as {new}; use that key" if "ReadFormerKeys" in gates else f"is not read; use {new}"
+        yield _check(WRITTEN, f"k == {text(old)}", told)
 
 
 def _misplaced(places: str) -> PolicyCheck:
-    return _check(places, f"k.startsWith({text(STEM)})", "is ignored there; put it on the pod template")
+    wrong = any_of(f"k.startsWith({text(STEM)})", f"k in {texts(keys.FORMER)}")
+    return _check(places, wrong, "is ignored there; put it on the pod template")
 
 
 def _check(places: str, wrong: str, message: str) -> PolicyCheck:

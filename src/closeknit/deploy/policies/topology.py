@@ -11,7 +11,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...dialects.cel import NO, YES, PolicyCheck, all_of, any_of, is_integer, is_label_name, negated, note, text, texts
+from ...dialects.cel import (
+    NO,
+    YES,
+    PolicyCheck,
+    all_of,
+    any_of,
+    is_integer,
+    is_label_name,
+    negated,
+    note,
+    record,
+    text,
+    texts,
+)
 from ...dialects.kueue import keys
 from ...dialects.kueue.jobs.roles import ValidationRules
 from ...dialects.kueue.topology_request import INT32_MAX, MAX_LAYERS
@@ -20,6 +33,7 @@ from ...model.gates import Gates
 from ...model.label_names import QUALIFIED_NAME
 from ...model.request import AUTO
 
+WRITTEN = "variables.written"
 SETS = "variables.sets"
 GROUPED = "variables.grouped"
 
@@ -47,20 +61,30 @@ class SetRule:
         return PolicyCheck(f"({self.unless}) || !{self.sets}.exists(s, {self.wrong})", last, self.text, computed=True)
 
 
-def variables(sets: str, rules: ValidationRules) -> dict[str, str]:
-    """The variables that the rules use."""
+def variables(sets: str, rules: ValidationRules, gates: Gates) -> dict[str, str]:
+    """The variables that the rules use; `written` are the pod sets with the keys that they really have."""
     asks = any_of(_has(keys.REQUIRED), _has(keys.PREFERRED))
     grouped = (
         {"grouped": f"{SETS}.filter(s, {all_of(_has(keys.GROUP), asks)})"} if ValidationRules.GROUPS in rules else {}
     )
-    return {"sets": sets, **grouped}
+    if "ReadFormerKeys" not in gates:
+        return {"written": sets, "sets": WRITTEN, **grouped}
+    return {"written": sets, "sets": f"{WRITTEN}.map(s, {_current()})", **grouped}
+
+
+def _current() -> str:
+    """The pod set `s` with the KEP's keys renamed to those that became of them, unless it has both."""
+    key = "k"
+    for old, new in keys.FORMER.items():
+        key = f"k == {text(old)} && !({_has(new)}) ? {text(new)} : ({key})"
+    return record(at="s.at", count="s.count", notes=f"s.notes.transformMapEntry(k, v, {{({key}): v}})")
 
 
 def checks(gates: Gates, rules: ValidationRules, unbounded: str = "false") -> list[PolicyCheck]:
     """The checks that apply to the kind. Where `unbounded` holds, slices are not compared with the number of pods."""
     if "TopologyAwareScheduling" not in gates:
         return []
-    found = [*_modes(gates), *_levels(gates), *_group_names(), *_slices(), *_layers(gates)]
+    found = [*_former(gates), *_modes(gates), *_levels(gates), *_group_names(), *_slices(), *_layers(gates)]
     if ValidationRules.COUNT in rules:
         found += _counts(gates, unbounded)
     if ValidationRules.GROUPS in rules:
@@ -80,6 +104,13 @@ def _value(key: str, of: str = "s") -> str:
 
 def _together(one: str, *others: str) -> str:
     return all_of(_has(one), any_of(*(_has(other) for other in others)))
+
+
+def _former(gates: Gates) -> Iterator[SetRule]:
+    """A key of the KEP and the key that became of it must agree."""
+    for old, new in keys.FORMER.items() if "ReadFormerKeys" in gates else ():
+        differs = all_of(_has(old), _has(new), f"{_value(old)} != {_value(new)}")
+        yield SetRule(differs, old, f"contradicts {new}; keep one of them")
 
 
 def _modes(gates: Gates) -> Iterator[SetRule]:

@@ -208,8 +208,8 @@ def _pods_ready(wait: Field, is_old: bool) -> PodsReady | None:
     """Enabled if present; v1beta1 also has an `enable` field."""
     if is_old and wait.at("enable").value is not True:
         return None
-    usual = PodsReady(timeout=300.0) if is_old else PodsReady()
-    requeuing = wait.at("requeuingStrategy")
+    usual = PodsReady(timeout=300.0, blocks=True) if is_old else PodsReady()
+    requeuing, blocks = wait.at("requeuingStrategy"), wait.at("blockAdmission")
     limit, recovery, timeout = requeuing.at("backoffLimitCount"), wait.at("recoveryTimeout"), wait.at("timeout")
     return PodsReady(
         seconds(timeout) if timeout.given else usual.timeout,
@@ -217,6 +217,7 @@ def _pods_ready(wait: Field, is_old: bool) -> PodsReady | None:
         limit.count() if limit.given else None,
         float(requeuing.at("backoffBaseSeconds").count(int(usual.base))),
         float(requeuing.at("backoffMaxSeconds").count(int(usual.longest))),
+        truth(blocks, usual.blocks),
     )
 
 

@@ -25,7 +25,7 @@ FIELDS: dict[str, Tree] = {
     "waitForPodsReady": {
         "timeout": READ,
         "recoveryTimeout": READ,
-        "blockAdmission": DECISIVE,
+        "blockAdmission": READ,
         "requeuingStrategy": {
             "timestamp": READ,
             "backoffLimitCount": READ,

@@ -19,6 +19,9 @@ ELASTIC = PREFIX + "elastic-job"
 MAIN = "main"
 """The name of the only pod set of a job."""
 
+FORMER = {PREFIX + "require-topology": REQUIRED, PREFIX + "prefer-topology": PREFERRED}
+"""The keys in KEP-2724, Kueue's first proposal for topologies, and the keys that became of them."""
+
 TOPOLOGY_ANNOTATIONS = (REQUIRED, PREFERRED, SLICE_LEVEL, LAYERS, UNCONSTRAINED)
 """A pod with any of these was placed by topology."""
 

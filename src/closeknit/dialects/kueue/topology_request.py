@@ -75,6 +75,20 @@ class AnnotationError(ValueError):
         super().__init__(f"{key} {text}; {remedy}")
 
 
+def with_current_keys(annotations: Mapping[str, str], gates: Gates) -> Mapping[str, str]:
+    """The annotations, and for each of the KEP's keys the key that became of it, unless that is there too."""
+    if "ReadFormerKeys" not in gates or keys.FORMER.keys().isdisjoint(annotations):
+        return annotations
+    return {**{new: annotations[old] for old, new in keys.FORMER.items() if old in annotations}, **annotations}
+
+
+def is_by_topology(annotations: Mapping[str, str], gates: Gates) -> bool:
+    """Whether pods with these annotations are placed by topology."""
+    return any(key in annotations for key in keys.TOPOLOGY_ANNOTATIONS) or (
+        "ReadFormerKeys" in gates and not keys.FORMER.keys().isdisjoint(annotations)
+    )
+
+
 def build(
     annotations: Mapping[str, str],
     gates: Gates,
@@ -85,6 +99,7 @@ def build(
     The first of required, preferred and unconstrained wins, unless required and preferred may be combined.
     `validation` has the rules; this refuses only what it cannot parse.
     """
+    annotations = with_current_keys(annotations, gates)
     request = TopologyRequest(
         pod_index_label=ranks.index_label,
         sub_group_index_label=ranks.group_label,

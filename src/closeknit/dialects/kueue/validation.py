@@ -10,7 +10,7 @@ Whether layers go from coarse to fine is not checked here, since that depends on
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from ...model.gates import Gates
@@ -26,6 +26,7 @@ from .topology_request import (
     parse_bool,
     parse_int32,
     parse_layers,
+    with_current_keys,
 )
 
 Annotations = Mapping[str, str]
@@ -37,7 +38,9 @@ MAX_INDEX_LABEL = 317
 
 def template_mistakes(annotations: Annotations, gates: Gates, at: str = "") -> list[Mistake]:
     """Rules 1 to 6: one pod template by itself."""
-    return [
+    annotations = with_current_keys(annotations, gates)
+    found = [
+        *_former(annotations, gates, at),
         *_modes(annotations, gates, at),
         *_levels(annotations, gates, at),
         *_group_name(annotations, at),
@@ -45,6 +48,7 @@ def template_mistakes(annotations: Annotations, gates: Gates, at: str = "") -> l
         *_slices(annotations, at),
         *_layers(annotations, gates, at),
     ]
+    return [_as_written(one, annotations, at) for one in found]
 
 
 def count_mistakes(
@@ -111,6 +115,23 @@ def is_elastic(job: Annotations, gates: Gates) -> bool:
 def request_mistakes(request: TopologyRequest, count: int, gates: Gates, at: str = "") -> list[Mistake]:
     """The rules for a topology request in a Workload."""
     return [*_request_lengths(request, at), *_request_slices(request, count, gates, at)]
+
+
+def _former(annotations: Annotations, gates: Gates, at: str) -> Iterator[Mistake]:
+    """ReadFormerKeys: a key of the KEP and the key that became of it must agree."""
+    for old, new in keys.FORMER.items() if "ReadFormerKeys" in gates else ():
+        if old in annotations and annotations[old] != annotations[new]:
+            yield Mistake(
+                f'contradicts {new}, which is "{annotations[new]}"', "keep one of them", field=_field(at, old)
+            )
+
+
+def _as_written(mistake: Mistake, annotations: Annotations, at: str) -> Mistake:
+    """The mistake at the key of the KEP, if the annotations have that one."""
+    for old, new in keys.FORMER.items():
+        if mistake.field == _field(at, new) and annotations.get(old) == annotations.get(new):
+            return replace(mistake, field=_field(at, old))
+    return mistake
 
 
 def _modes(annotations: Annotations, gates: Gates, at: str) -> Iterator[Mistake]:

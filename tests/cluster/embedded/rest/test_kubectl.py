@@ -416,20 +416,69 @@ def mistakes_are_named(kubectl: Kubectl) -> None:
     assert 'namespaces "nowhere" not found' in nowhere or "unknown field" in nowhere
 
 
-PROTOBUF = [("create", "ns", "team"), ("create", "job", "j", "--image=x"), ("create", "cm", "c", "--from-literal=a=b")]
+PROTOBUF = [
+    ("create", "ns", "team"),
+    ("create", "job", "j", "--image=x"),
+    ("create", "cronjob", "nightly", "--image=x", "--schedule=0 3 * * *"),
+    ("create", "deployment", "site", "--image=x", "--replicas=2", "--port=80"),
+    ("create", "cm", "c", "--from-literal=a=b"),
+    ("create", "secret", "generic", "s", "--from-literal=password=x"),
+    ("create", "sa", "robot"),
+    ("create", "service", "clusterip", "site", "--tcp=80:8080"),
+    ("create", "pdb", "keep", "--selector=app=web", "--min-available=50%"),
+    ("create", "priorityclass", "soon", "--value=7"),
+]
+"""What kubectl makes itself, and sends as protobuf."""
 
 
-def what_kubectl_sends_as_protobuf_is_refused_with_a_way_that_works(kubectl: Kubectl) -> None:
+def what_kubectl_makes_itself_is_the_same_as_from_a_file(kubectl: Kubectl) -> None:
     for words in PROTOBUF:
-        assert "--dry-run=client -o yaml | kubectl create -f -" in kubectl.fails(*words)
-        made = kubectl(*words, "--dry-run=client", "-o", "yaml")
-        assert " created" in kubectl("create", "-f", "-", given=made)
+        made = json.loads(kubectl(*words, "--dry-run=client", "-o", "json"))
+        sent = json.loads(kubectl(*words, "--dry-run=server", "-o", "json"))
+        filed = json.loads(kubectl("create", "-f", "-", "--dry-run=server", "-o", "json", given=json.dumps(made)))
+        for one in (sent, filed):
+            for key in ("uid", "creationTimestamp", "managedFields"):
+                one["metadata"].pop(key, None)
+            one["spec"].pop("clusterIP", None) if made["kind"] == "Service" else None
+            one.get("spec", {}).pop("clusterIPs", None)
+        assert without_uid(sent) == without_uid(filed), words
+        assert " created" in kubectl(*words)
+    assert kubectl("get", "secret", "s", "-o", "jsonpath={.data.password}") == "eA=="
+    assert kubectl("get", "deploy", "site", "-o", "jsonpath={.spec.replicas}") == "2"
+    kubectl("delete", "deploy/site", "cronjob/nightly", "service/site", "pdb/keep", "--wait=false")
+
+
+def without_uid(raw: Any) -> Any:
+    """The object without the label and selector of a Job that are its uid."""
+    if isinstance(raw, dict):
+        return {key: without_uid(value) for key, value in raw.items() if not key.endswith("controller-uid")}
+    return [without_uid(one) for one in raw] if isinstance(raw, list) else raw
+
+
+OLD_MANIFEST = """
+apiVersion: kueue.x-k8s.io/{version}
+kind: {kind}
+metadata: {{name: old}}
+spec: {{}}
+"""
+
+
+def manifests_of_older_versions_are_answered_with_the_command_that_converts_them(kubectl: Kubectl) -> None:
+    for version, kind in (("v1beta1", "LocalQueue"), ("v1beta1", "ClusterQueue"), ("v1alpha1", "Topology")):
+        old = OLD_MANIFEST.format(version=version, kind=kind)
+        for words in (("apply",), ("create",), ("apply", "--server-side")):
+            said = kubectl.fails(*words, "-f", "-", given=old)
+            assert f"kueue.x-k8s.io/{version}" in said
+            assert "`closeknit convert` rewrites manifests" in said
+    assert kubectl.lines("get", "localqueues", "--no-headers")[0][0] == "lq", "the served version is preferred"
 
 
 def run_logs_and_rights(kubectl: Kubectl) -> None:
     assert kubectl("run", "one", "--image=i:1") == "pod/one created\n"
     assert "simulated" in kubectl.fails("logs", "one")
-    assert "protobuf" in kubectl.fails("auth", "can-i", "get", "pods")
+    assert kubectl("auth", "can-i", "get", "pods") == "yes\n"
+    assert "*.*" in kubectl("auth", "can-i", "--list")
+    assert "protobuf is not supported" in kubectl.fails("create", "clusterrole", "r", "--verb=get", "--resource=pods")
 
 
 def delete(kubectl: Kubectl) -> None:
@@ -465,7 +514,8 @@ STOPS = (
     cordon_taint_drain,
     edit_and_replace,
     mistakes_are_named,
-    what_kubectl_sends_as_protobuf_is_refused_with_a_way_that_works,
+    what_kubectl_makes_itself_is_the_same_as_from_a_file,
+    manifests_of_older_versions_are_answered_with_the_command_that_converts_them,
     run_logs_and_rights,
     delete,
 )

@@ -323,12 +323,32 @@ def test_a_dry_run_is_answered_but_nothing_changes(running: Running, api: Api) -
     assert api.get(f"{MAPS}/dry").body["data"] == {"k": "v"}
 
 
-def test_protobuf_is_refused_wherever_it_is_sent(api: Api) -> None:
-    for path, has_remedy in ((MAPS, True), ("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", False)):
-        answer = api.request("POST", path, b"k8s\x00", "application/vnd.kubernetes.protobuf")
-        assert (answer.status, answer.body["reason"]) == (415, "UnsupportedMediaType")
-        assert "protobuf is not supported" in answer.body["message"]
-        assert ("--dry-run=client -o yaml | kubectl create -f -" in answer.body["message"]) is has_remedy
+@pytest.mark.parametrize(
+    ("path", "is_served"), [(MAPS, True), ("/apis/rbac.authorization.k8s.io/v1/clusterroles", False)]
+)
+def test_protobuf_of_a_kind_outside_the_table_is_refused(api: Api, path: str, is_served: bool) -> None:
+    answer = api.request("POST", path, b"k8s\x00", "application/vnd.kubernetes.protobuf")
+    assert (answer.status, answer.body["reason"]) == (415, "UnsupportedMediaType")
+    assert "protobuf is not supported" in answer.body["message"]
+    assert ("--dry-run=client -o yaml | kubectl create -f -" in answer.body["message"]) is is_served
+
+
+REVIEWS = "/apis/authorization.k8s.io/v1/"
+
+
+def test_a_review_says_that_everything_is_allowed(api: Api) -> None:
+    asked = {"resourceAttributes": {"verb": "get", "resource": "pods"}}
+    answer = api.post(REVIEWS + "selfsubjectaccessreviews", {"kind": "SelfSubjectAccessReview", "spec": asked})
+    assert (answer.status, answer.body["status"]) == (201, {"allowed": True})
+    assert answer.body["spec"] == asked
+    rules = api.post(REVIEWS + "selfsubjectrulesreviews", {"spec": {"namespace": "default"}})
+    assert rules.body["status"]["resourceRules"] == [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]
+
+
+@pytest.mark.parametrize("body", [[], {"kind": "Pod"}, {"spec": []}])
+def test_a_review_that_is_none_is_refused(api: Api, body: Any) -> None:
+    assert api.post(REVIEWS + "selfsubjectaccessreviews", body).status == 400
+    assert api.post(REVIEWS + "gadgets", body).status == 404
 
 
 def test_an_answer_can_be_had_in_yaml(api: Api) -> None:

@@ -9,7 +9,7 @@ import pytest
 from closeknit.cluster.embedded.store import WriteOptions
 from closeknit.cluster.kinds import DEPLOYMENT, JOB, NODE, POD, WORKLOAD, Kind
 from closeknit.cluster.port import Key, Raw
-from cluster.embedded.rules.hosts import Host, a_set, job, pod
+from cluster.embedded.rules.hosts import KUEUE, Host, a_set, job, pod
 
 TOPOLOGY = "kueue.x-k8s.io/podset-required-topolgy"
 MEANT = "is not a known key; did you mean kueue.x-k8s.io/podset-required-topology?"
@@ -37,6 +37,19 @@ def test_a_misspelt_topology_key_is_named_with_what_was_meant() -> None:
     assert warned(POD, {**pod(), "metadata": {"annotations": {TOPOLOGY: "rack"}}}) == [
         f"metadata.annotations[{TOPOLOGY}]: {MEANT}"
     ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("require-topology", "podset-required-topology"), ("prefer-topology", "podset-preferred-topology")],
+)
+def test_a_key_of_the_kep_is_named_with_the_key_that_it_is_read_as(old: str, new: str) -> None:
+    body = job()
+    body["spec"]["template"]["metadata"] = {"annotations": {KUEUE + old: "auto"}}
+    text = f"is read as {KUEUE}{new}; use that key"
+    assert warned(JOB, body) == [f"spec.template.metadata.annotations[{KUEUE}{old}]: {text}"]
+    on_job = {**job(), "metadata": {"annotations": {KUEUE + old: "auto"}}}
+    assert warned(JOB, on_job) == [f"metadata.annotations[{KUEUE}{old}]: is ignored there; put it on the pod template"]
 
 
 def test_a_misspelt_label_is_named_with_what_was_meant() -> None:

@@ -248,3 +248,25 @@ def test_a_default_queue_that_comes_later_changes_no_set_that_is_there() -> None
     changed = host.patch(DEPLOYMENT, {"metadata": {"annotations": {"a": "b"}}})
     assert QUEUE not in changed["metadata"].get("labels", {})
     assert PARENT not in changed["spec"]["template"]["metadata"].get("annotations", {})
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"all_jobs": True}, {"gates": Gates.profile("kueue")}], ids=["ours", "all jobs", "kueue"]
+)
+@pytest.mark.parametrize("labels", [{"a": "b"}, {"a": "b", **IN_QUEUE}], ids=["default queue", "named queue"])
+def test_a_pod_of_a_daemon_set_never_waits(settings: Raw, labels: Raw) -> None:
+    host = Host(**settings)
+    host.default_queue()
+    daemon = host.create(kinds.DAEMON_SET, a_set())
+    made = host.create(POD, {**pod(), "metadata": {"labels": labels, "ownerReferences": [owner(daemon)]}})
+    assert made["metadata"]["labels"] == labels
+    assert "finalizers" not in made["metadata"]
+    assert "schedulingGates" not in made["spec"]
+
+
+def test_annotations_of_a_daemon_set_do_not_make_its_pods_wait() -> None:
+    host = Host()
+    daemon = host.create(kinds.DAEMON_SET, a_set())
+    notes = {PARENT: "deployment", KUEUE + "podset-required-topology": "no level!"}
+    meta = {"annotations": notes, "ownerReferences": [owner(daemon)]}
+    assert "schedulingGates" not in host.create(POD, {**pod(), "metadata": meta})["spec"]

@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from ....dialects.kueue.objects.versions import V1BETA1, V1BETA2
+from ....dialects.kueue.objects.versions import OLD_VERSIONS, V1BETA2
 from ...errors import BadRequest, NotFound
 from ...kinds import KINDS, NAMESPACE, POD, Kind
 
 NOT_SERVED = "the server could not find the requested resource"
 OLD_VERSION = (
-    f"{V1BETA1} is not served, {V1BETA2} is: `closeknit convert` rewrites manifests, `closeknit apply` sends them"
+    f"this version is not served, {V1BETA2} is: `closeknit convert` rewrites manifests, `closeknit apply` sends them"
 )
-"""The error message for clients of the previous version."""
+"""The error message for clients of older versions of Kueue."""
 NOT_ALLOWED = "the server does not allow this method on the requested resource"
 BINDINGS = "bindings"
 """The other path for binding pods, where the body names the pod."""
@@ -56,8 +56,8 @@ def is_served(group: str, version: str) -> bool:
 
 def address(group: str, version: str, parts: list[str]) -> ResourcePath:
     """The address of the segments after /api/v1 or /apis/GROUP/VERSION; raises NotFound."""
-    if f"{group}/{version}" == V1BETA1:
-        raise NotFound(OLD_VERSION)
+    if f"{group}/{version}" in OLD_VERSIONS:
+        raise NotFound(f"{group}/{version}: {OLD_VERSION}")
     if not is_served(group, version) or not 1 <= len(parts) <= 5 or not all(parts):
         raise NotFound(NOT_SERVED)
     if not group and parts[0] == NAMESPACE.plural and parts[2:] == [BINDINGS]:

@@ -14,12 +14,13 @@ from typing import Any
 import msgspec
 import yaml
 
-from ....dialects.kueue.objects.versions import V1BETA1
+from ....dialects.kueue.objects.versions import OLD_VERSIONS
 from ...errors import BadRequest, TooLarge, UnsupportedMediaType
 from ...kinds import Kind
 from ...port import Raw
 from ...yaml_pieces import YamlPieces
 from ..depth import DEEPEST, is_too_deep
+from . import protobuf
 from .addresses import OLD_VERSION
 
 JSON, YAML = "application/json", "application/yaml"
@@ -28,8 +29,7 @@ MOST_BYTES = 3 << 20
 MOST_YAML = 1 << 20
 """The limit for YAML, which is parsed forty times slower than JSON."""
 
-_NO_PROTOBUF = "protobuf is not supported"
-_NOT_ASKED = "the token of this host permits everything, so kubectl auth has nothing to check"
+_NOT_ASKED = "the token of this host permits everything, so there is nothing to grant or check"
 _REMEDY = "with kubectl, add: --dry-run=client -o yaml | kubectl create -f -"
 
 
@@ -42,15 +42,24 @@ def media_type(header: str) -> str:
     return header.partition(";")[0].strip().lower() or JSON
 
 
-def refuse_protobuf(media: str, is_create: bool = False) -> None:
-    """Reject protobuf, which some kubectl commands always send. For those that create an object name another way."""
-    if media == PROTOBUF:
-        raise UnsupportedMediaType(f"{_NO_PROTOBUF}; {_REMEDY if is_create else _NOT_ASKED}")
+def protobuf_tree(data: bytes) -> Any:
+    """A body in protobuf, which kubectl sends for objects that it makes itself; only the kinds of a table are known."""
+    found = protobuf.decoded(data)
+    if found is None:
+        raise unknown_protobuf(is_served=True)
+    _check_depth(found, data)
+    return found
+
+
+def unknown_protobuf(is_served: bool) -> UnsupportedMediaType:
+    """The refusal of protobuf for a kind that is not in the table; where the kind is served, JSON is another way."""
+    return UnsupportedMediaType(f"protobuf is not supported for this kind; {_REMEDY if is_served else _NOT_ASKED}")
 
 
 def tree(data: bytes, media: str) -> Any:
     """The body as a tree; raises a Refused if it cannot be decoded."""
-    refuse_protobuf(media)
+    if media == PROTOBUF:
+        return protobuf_tree(data)
     if media not in (JSON, YAML):
         raise UnsupportedMediaType(f"the body is {media}; supported are {JSON} and {YAML}")
     return json_tree(data) if media == JSON else yaml_tree(data)
@@ -134,7 +143,7 @@ def object_of(kind: Kind, value: Any, namespace: str, name: str = "") -> Raw:
         raise BadRequest(f"the body is not an object of kind {kind.kind}")
     of, version = value.get("kind") or kind.kind, value.get("apiVersion") or kind.api_version
     if (of, version) != (kind.kind, kind.api_version):
-        remedy = f"; {OLD_VERSION}" if version == V1BETA1 else ""
+        remedy = f"; {OLD_VERSION}" if version in OLD_VERSIONS else ""
         text = f"{of} in version {version} cannot be handled as a {kind.kind} in version {kind.api_version}"
         raise BadRequest(text + remedy)
     meta = value.get("metadata")

@@ -3,6 +3,9 @@
 Everything follows from the table of kinds. kubectl requests the aggregated form and falls back to the old one; it
 evicts pods only where `pods/eviction` is listed with group and version, and relies on server-side validation only
 where the OpenAPI document has a patch of the kind with `fieldValidation`.
+
+Kueue's older versions are listed after the served one, only so that kubectl sends their objects: the answer says how to
+convert them, which kubectl would not.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ...kinds import KINDS, NAMESPACE, POD, Kind
+from ...kinds import KINDS, NAMESPACE, OLD_KINDS, POD, Kind
 from ...port import Raw
 from ..schema import openapi_v3
 from .addresses import BINDINGS
@@ -57,7 +60,7 @@ def parts(kind: Kind) -> Iterator[Subresource]:
 def group_versions() -> dict[tuple[str, str], list[Kind]]:
     """Kinds by group and version, each in the order of their names."""
     found: dict[tuple[str, str], list[Kind]] = {}
-    for kind in sorted(KINDS, key=lambda one: one.plural):
+    for kind in sorted((*KINDS, *OLD_KINDS), key=lambda one: one.plural):
         found.setdefault((kind.group, kind.version), []).append(kind)
     return found
 
@@ -66,7 +69,7 @@ def group_versions() -> dict[tuple[str, str], list[Kind]]:
 def groups() -> dict[str, list[str]]:
     """Named groups and their versions, in the order of KINDS, which has the preferred version first."""
     found: dict[str, list[str]] = {}
-    for kind in KINDS:
+    for kind in (*KINDS, *OLD_KINDS):
         if kind.group and kind.version not in found.setdefault(kind.group, []):
             found[kind.group].append(kind.version)
     return found

@@ -24,7 +24,7 @@ from aiohttp import web
 from ...errors import BadRequest, Forbidden, NotFound, Refused, Unauthorized, UnsupportedMediaType
 from ...port import Raw
 from ..store import NotKeptError, Store
-from . import bodies, discovery, forms, refusals, warnings
+from . import bodies, discovery, forms, refusals, reviews, warnings
 from .addresses import NOT_SERVED, ResourcePath, address, is_served, steps
 from .connections import BACKLOG, ClientConnection, Connections, Listener
 from .forms import ResponseForm
@@ -233,7 +233,11 @@ class Server:
         self, request: web.BaseRequest, query: QueryString, group: str, version: str, rest: list[str]
     ) -> web.StreamResponse:
         media = bodies.media_type(request.headers.get("Content-Type", ""))
-        bodies.refuse_protobuf(media, is_create=request.method == "POST" and is_served(group, version))
+        if request.method == "POST" and (group, version) == reviews.SERVED and rest[1:] == []:
+            answer = reviews.answer(rest[0], bodies.tree(await _read(request), media))
+            return self._reply(answer, forms.accepted(request.headers.get("Accept", ""), query))
+        if media == bodies.PROTOBUF and not is_served(group, version):
+            raise bodies.unknown_protobuf(is_served=False)
         at = address(group, version, rest)
         verb = self.verbs.find(request.method, at)
         form = forms.accepted(request.headers.get("Accept", ""), query)

@@ -281,7 +281,7 @@ def _is_gone(at: ResourcePath, gone: Raw) -> Reply:
 
 
 def _repeated(sent: ApiRequest, options: WriteOptions) -> list[str]:
-    if options.validation == "Ignore" or sent.media == bodies.YAML:
+    if options.validation == "Ignore" or sent.media != bodies.JSON:
         return []
     return bodies.repeated(sent.data)
 

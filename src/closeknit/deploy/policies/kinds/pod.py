@@ -32,7 +32,7 @@ from ....dialects.cel import (
 from ....dialects.kueue import keys
 from ....dialects.kueue.jobs import marks
 from ....dialects.kueue.jobs.roles import ValidationRules
-from ..conditions import IS_FRESH, IS_MIRROR, IS_STAYING, PARENT, UNTOUCHED, belongs, is_held, parent_is_ours
+from ..conditions import IS_FRESH, IS_OF_NODE, IS_STAYING, PARENT, UNTOUCHED, belongs, is_held, parent_is_ours
 from ..held import judging
 from ..marking import only_if, put, put_all
 from ..policy import Mutating, Validating
@@ -41,6 +41,7 @@ from ..standing import field_of
 _GATES = "object.spec.?schedulingGates.orValue([])"
 _FINALIZERS = at("metadata.finalizers", "[]")
 _GATED = f"{_GATES}.exists(g, g.name == {text(marks.ADMISSION_GATE)})"
+MOVABLE = "not-of-a-node"
 BOTH = "both the name and the total count of a group should be set"
 
 
@@ -65,7 +66,7 @@ def mutating(settings: AdmissionSettings) -> Mutating:
     ]
     if placed:
         patches.append(only_if(has_note(marks.INDEX_FROM), put(("metadata", "labels", keys.POD_GROUP_INDEX), _index())))
-    conditions = {"ours": ours(settings), "not-a-mirror": negated(IS_MIRROR)}
+    conditions = {"ours": ours(settings), MOVABLE: negated(IS_OF_NODE)}
     return Mutating(POD.plural, [POD], conditions=conditions, patches=only_if(held, *patches))
 
 
@@ -80,7 +81,8 @@ def _index() -> str:
 
 def validating(settings: AdmissionSettings) -> Validating:
     notes = one_set("object", text(ANNOTATIONS.lstrip(".")))
-    conditions = {UNTOUCHED: IS_STAYING, "changed": IS_FRESH, "ours": any_of(PARENT, negated(belongs(settings)))}
+    own = any_of(PARENT, negated(belongs(settings)))
+    conditions = {UNTOUCHED: IS_STAYING, "changed": IS_FRESH, "ours": own, MOVABLE: negated(IS_OF_NODE)}
     found = judging(settings, POD, negated(_GATED), ValidationRules.NONE, f"[{notes}]", [*_group(), *_changes()])
     return replace(found, conditions=conditions)
 

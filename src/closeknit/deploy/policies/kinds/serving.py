@@ -51,7 +51,7 @@ def judging(
         [kind],
         (CREATE, UPDATE),
         judged(settings),
-        topology.variables(sets, rules) if topological else {},
+        topology.variables(sets, rules, settings.gates) if topological else {},
         checks=[*standing.serving_checks(kind, READY), *topological, *held],
     )
 

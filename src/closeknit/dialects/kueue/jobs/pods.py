@@ -30,9 +30,15 @@ def group_name(pod: ObjectIdentity) -> str:
 
 
 def is_waiting(pod: ObjectIdentity) -> bool:
-    """Whether the pod is neither bound to a node nor ended, so that it has to be placed."""
+    """Whether the pod has to be placed: it is neither bound nor ended, nor comes to its node from a DaemonSet."""
     ended = pod.field.at("status", "phase").value in ("Succeeded", "Failed")
-    return not pod.field.at("spec", "nodeName").value and not ended
+    return not pod.field.at("spec", "nodeName").value and not ended and not is_of_daemon_set(pod)
+
+
+def is_of_daemon_set(pod: ObjectIdentity) -> bool:
+    """Whether a DaemonSet controls the pod, which then belongs to its node and never waits in a queue."""
+    owners = pod.field.at("metadata", "ownerReferences").items()
+    return any(one.at("controller").value is True and one.at("kind").value == "DaemonSet" for one in owners)
 
 
 def lone_pod(pod: ObjectIdentity, gates: Gates) -> list[Grouped]:

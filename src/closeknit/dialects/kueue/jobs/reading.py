@@ -16,7 +16,7 @@ from ..validation import elastic_mistakes, is_elastic
 from .identity import ObjectIdentity
 from .kinds import KINDS, JobKind
 from .names import workload_name
-from .pods import group_name, group_templates, is_waiting, lone_pod, pod_group
+from .pods import group_name, group_templates, is_of_daemon_set, is_waiting, lone_pod, pod_group
 from .queueing_options import UNKNOWN, QueueingOptions, of_job, of_workload
 from .raw import mapping
 from .roles import MAIN, Role, ValidationRules, pod_sets
@@ -134,7 +134,7 @@ def _read_entry(members: Sequence[ObjectIdentity], gates: Gates, checks: Checks,
         return _reading([first], _read_job(first, KINDS[key], gates, runtimes), first.what)
     jobs = []
     if key == POD and is_waiting(first):
-        check_pod(first.field)
+        check_pod(first.field, gates)
         name = workload_name("Pod", "", first.name, first.uid)
         standing = of_job(first.field, first.field, [first.field])
         jobs = [_job(first, lone_pod(first, gates), name, standing, {MAIN: _spec_only(first.field)})]
@@ -151,6 +151,8 @@ def _read_entry(members: Sequence[ObjectIdentity], gates: Gates, checks: Checks,
         checks[key](first.field)
     elif keys.QUEUE in first.field.at("metadata", "labels").mapping() and not first.owners:
         first.field.wrong(f"{first.version}/{first.kind} is not supported yet", f"use one of {', '.join(READ_KINDS)}")
+    if key == POD and is_of_daemon_set(first):
+        return _reading([first], [], first.what, f"{first.what} is of a DaemonSet and waits in no queue")
     unread = f"{first.version}/{first.kind} is not read"
     if key[0] == TRAINER and key[1] in RUNTIMES:
         unread = f"{first.what} is read with the jobs that name it"
@@ -163,7 +165,7 @@ def _read_group(pods: Sequence[ObjectIdentity], gates: Gates) -> Reading:
     name = group_name(pods[0])
     waiting = any(is_waiting(pod) for pod in pods)
     for pod in pods if waiting else ():
-        check_pod(pod.field)
+        check_pod(pod.field, gates)
     sets = pod_group(pods, gates) if waiting else []
     first = pods[0].field
     job = GivenJob(
@@ -194,7 +196,7 @@ def odd(raw: dict[str, Any], gates: Gates, checks: Checks) -> tuple[Mistake, ...
     if key in KINDS:
         _read_body(identity, KINDS[key], gates, {})
     elif key == POD and is_waiting(identity):
-        check_pod(identity.field)
+        check_pod(identity.field, gates)
         lone_pod(identity, gates)
     elif key in checks:
         checks[key](identity.field)
@@ -218,7 +220,7 @@ def _read_body(identity: ObjectIdentity, kind: JobKind, gates: Gates, runtimes: 
     annotations = body.at("metadata", "annotations").strings()
     roles = kind.roles(body)
     for role in roles:
-        check_template(role.template)
+        check_template(role.template, gates)
     if ValidationRules.ELASTIC in kind.rules:
         for role in roles:
             report.add(elastic_mistakes(annotations, role.annotations(gates), gates, role.at))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Flag, auto
 
@@ -17,7 +17,7 @@ from ....model.request import PodSet, Ranks
 from ...field import INT32_MAX, Field, Report
 from ...pod_template import read_shape
 from ..keys import MAIN as MAIN
-from ..topology_request import Grouped, build
+from ..topology_request import Grouped, build, with_current_keys
 from ..validation import Member, count_mistakes, group_mistakes, template_mistakes
 
 MAX_POD_SETS = 18
@@ -52,10 +52,10 @@ class Role:
     ranked: bool = True
     annotated_at: str = ""
 
-    def annotations(self, gates: Gates) -> dict[str, str]:
+    def annotations(self, gates: Gates) -> Mapping[str, str]:
         """The annotations of the template; none if topology-aware scheduling is disabled."""
         annotations = self.template.at("metadata", "annotations").strings()
-        return annotations if "TopologyAwareScheduling" in gates else {}
+        return with_current_keys(annotations, gates) if "TopologyAwareScheduling" in gates else {}
 
     @property
     def at(self) -> str:

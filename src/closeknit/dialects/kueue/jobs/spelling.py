@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable, Mapping
 
+from ....model.gates import Gates
 from ....model.nearest import nearest
 from ... import known_fields as fields
 from ...field import CLOSE, Field
@@ -60,12 +61,16 @@ def check_job(job: Field, kind: str) -> None:
         check_marks(metadata.at("annotations"), read, elsewhere, "put it on the pod template")
 
 
-def check_template(template: Field) -> None:
+def check_template(template: Field, gates: Gates) -> None:
     template.expect(fields.TEMPLATE)
-    check_pod(template)
+    check_pod(template, gates)
 
 
-def check_pod(pod: Field) -> None:
+def check_pod(pod: Field, gates: Gates) -> None:
+    for old, new in keys.FORMER.items():
+        field = pod.at("metadata", "annotations", old)
+        if field.given:
+            field.warn(*((f"is read as {new}", "use that key") if "ReadFormerKeys" in gates else _unread(new)))
     _check_metadata(pod.at("metadata"), of_pods=True)
     check_marks(pod.at("metadata", "annotations"), OF_PODS, OF_NODES, "put it on a Node")
 
@@ -73,7 +78,7 @@ def check_pod(pod: Field) -> None:
 def _check_metadata(metadata: Field, of_pods: bool) -> None:
     metadata.expect(fields.METADATA)
     for key, field in metadata.at("annotations").fields().items():
-        if key not in KEYS:
+        if key not in KEYS and key not in keys.FORMER:
             _check_key(key, field)
         elif not of_pods:
             field.warn("is ignored there", "put it on the pod template")
@@ -93,6 +98,10 @@ def _check_key(key: str, field: Field) -> None:
         meant = next(iter(difflib.get_close_matches(key, ALL_KEYS, n=1, cutoff=SLIP)), "")
         if meant:
             field.warn("is not a known key", f"did you mean {meant}?")
+
+
+def _unread(new: str) -> tuple[str, str]:
+    return "is not read", f"use {new}, or enable the feature gate ReadFormerKeys"
 
 
 def _is_meant_for_topology(key: str) -> bool:

@@ -1,4 +1,4 @@
-"""Conversion of v1beta1 objects to v1beta2.
+"""Conversion of v1beta1 and v1alpha1 objects to v1beta2.
 
 Only renamed fields change; everything else stays as it is, known to us or not. A v1beta2 object is returned as it is:
 an old name in it is not a field of that version, and Kubernetes drops it. An object without a version may use the
@@ -13,8 +13,11 @@ from ....model.encoding import encode
 from .status import placement
 from .wire import GROUP, Raw
 
+V1ALPHA1 = f"{GROUP}/v1alpha1"
+"""Had the kinds Topology and Cohort, until Kueue 0.13."""
 V1BETA1 = f"{GROUP}/v1beta1"
 V1BETA2 = f"{GROUP}/v1beta2"
+OLD_VERSIONS = (V1ALPHA1, V1BETA1)
 
 PRIORITY_SOURCES = {
     f"{GROUP}/workloadpriorityclass": (GROUP, "WorkloadPriorityClass"),
@@ -31,7 +34,7 @@ _FUNGIBILITY_KEYS = ("whenCanBorrow", "whenCanPreempt")
 
 def to_v1beta2(raw: Raw) -> Raw:
     """The same object in v1beta2, without changing the given one; other groups pass through."""
-    if raw.get("apiVersion") not in (None, "", V1BETA1):
+    if raw.get("apiVersion") not in (None, "", *OLD_VERSIONS):
         return raw
     change = _CHANGES.get(raw.get("kind") or "")
     changed = raw if change is None else change(raw)
@@ -59,6 +62,10 @@ def _fungibility(old: Raw) -> Raw:
 
 def _cluster_queue_status(old: Raw) -> Raw:
     return _without(old, "pendingWorkloadsStatus")
+
+
+def _cohort(raw: Raw) -> Raw:
+    return _within(raw, "spec", lambda old: _renamed(old, "parent", "parentName"))
 
 
 def _local_queue(raw: Raw) -> Raw:
@@ -126,6 +133,7 @@ def _renamed(mapping: Raw, old: str, new: str) -> Raw:
 
 
 _CHANGES: dict[str, Callable[[Raw], Raw]] = {
+    "Cohort": _cohort,
     "ClusterQueue": cluster_queue_to_v1beta2,
     "LocalQueue": _local_queue,
     "Workload": _workload,

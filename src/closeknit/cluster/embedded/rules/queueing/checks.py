@@ -30,7 +30,7 @@ from ...store import Store
 from ..causes import Causes
 from ..rule import IMMUTABLE
 from ..settings import AdmissionSettings
-from .managed import has_default_queue, has_job_for_owner, is_held, is_managed_namespace, job_kind
+from .managed import has_default_queue, has_job_for_owner, is_held, is_managed_namespace, is_of_daemon_set, job_kind
 from .pods import check_pod, check_pod_change
 from .serving import check_serving_change, is_serving
 
@@ -49,6 +49,8 @@ def check_held(
     known = job_kind(settings, kind)
     raw = new.mapping()
     if known is None or not is_managed_namespace(store, settings, raw["metadata"]["namespace"]):
+        return
+    if kind is POD and is_of_daemon_set(raw):
         return
     if has_job_for_owner(settings, raw) and not new.at("metadata", "annotations", marks.PARENT).given:
         return

@@ -26,6 +26,7 @@ from .managed import (
     held_ancestor,
     is_held,
     is_managed_namespace,
+    is_of_daemon_set,
     job_kind,
     queue_of,
 )
@@ -54,6 +55,8 @@ def held(store: Store, settings: AdmissionSettings, kind: Kind, old: Raw | None,
 
 
 def _held_pod(store: Store, settings: AdmissionSettings, pod: Raw) -> Raw:
+    if is_of_daemon_set(pod):
+        return pod
     meta = pod["metadata"]
     parent = (meta.get("annotations") or {}).get(marks.PARENT)
     if parent is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from .....dialects.kueue import keys
 from .....dialects.kueue.jobs.kinds import LIVE, SERVING, Integration, Serving
-from ....kinds import BY_NAME, LOCAL_QUEUE, NAMESPACE, WORKLOAD_PRIORITY_CLASS, Kind
+from ....kinds import BY_NAME, DAEMON_SET, LOCAL_QUEUE, NAMESPACE, WORKLOAD_PRIORITY_CLASS, Kind
 from ....port import Raw
 from ...store import Store
 from ..settings import AdmissionSettings
@@ -56,6 +56,12 @@ def controller_of(raw: Raw) -> Raw | None:
 def kind_of_owner(owner: Raw) -> Kind | None:
     group = (owner.get("apiVersion") or "").rpartition("/")[0]
     return BY_NAME.get((group, owner.get("kind") or ""))
+
+
+def is_of_daemon_set(pod: Raw) -> bool:
+    """Whether a DaemonSet controls the pod: it belongs to its node, and is never held."""
+    owner = controller_of(pod)
+    return owner is not None and kind_of_owner(owner) is DAEMON_SET
 
 
 def has_job_for_owner(settings: AdmissionSettings, raw: Raw) -> bool:
