@@ -3,6 +3,7 @@
     change ──▶ cache ──▶ jobs            create, start, stop and finish workloads for jobs
                     ├──▶ groups          the same for pod groups and sets
                     ├──▶ workloads       admission checks, stopped queues, time limits, requeuing
+                    ├──▶ maintenance     windows that begin or end
                     ├──▶ provisioning    ProvisioningRequests for admission checks
                     ├──▶ ungater         ungate pods onto their assigned domains
                     ├──▶ nodes           node failures under placed pods
@@ -39,6 +40,7 @@ from ..write.token_bucket import Rate
 from .decision_log import DecisionLog, Record, eviction
 from .groups import SETS, PodGroupReconciler
 from .jobs import NAMED, JobReconciler
+from .maintenance import MaintenanceReconciler
 from .pending_reporter import PendingReporter, ReportPolicy
 from .placing import NodeFailureReconciler, TopologyUngater
 from .provisioning import ProvisioningReconciler
@@ -88,6 +90,7 @@ class ControlPlane:
             jobs,
             groups,
             workloads,
+            MaintenanceReconciler(self.cache, recorder, workloads),
             ProvisioningReconciler(self.cache, recorder),
             TopologyUngater(self.cache, recorder),
             NodeFailureReconciler(self.cache, recorder),

@@ -97,6 +97,7 @@ CLUSTER_WIDE: tuple[Grant, ...] = (
         FOLLOW,
         "shared quota, priorities, and how nodes are provisioned",
     ),
+    Grant((kinds.MAINTENANCE,), FOLLOW, "nodes that are reserved for maintenance"),
     Grant(
         (kinds.WORKLOAD,),
         ("create", "update", "delete"),
