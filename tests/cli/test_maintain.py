@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from cli.conftest import Run
 from cli.live import NODES, QUEUES, RACK, Live, admitted, job
@@ -140,3 +141,23 @@ def test_place_from_files_respects_a_window_beside_the_nodes(tmp_path: Path, ck:
     assert ck("place", str(endless), *more).code == 0
     nodes.write_text(f"{POOL}---{WINDOW.replace('2199-01-02', '2198-01-02')}")
     assert "spec.until: is not after spec.from" in ck("place", str(endless), *more).err
+
+
+def test_what_if_from_files_respects_a_window_at_the_simulated_time(tmp_path: Path, ck: Run) -> None:
+    window = {
+        "apiVersion": "closeknit.dev/v1alpha1",
+        "kind": "Maintenance",
+        "metadata": {"name": "all"},
+        "spec": {
+            "domains": [{"nodeLabels": {RACK: f"r{number}"}} for number in (1, 2, 3, 4)],
+            "from": "2030-01-01T00:00:00Z",
+            "until": "2030-01-02T00:00:00Z",
+        },
+    }
+    cluster = tmp_path / "cluster.yaml"
+    cluster.write_text(yaml.safe_dump_all([*NODES, *QUEUES, job("late", 2), window]))
+    before = ck("what-if", "--cluster", str(cluster), "--now", "2029-01-01T00:00:00Z")
+    assert 'maintenance "all" from 2030-01-01T00:00:00Z' in before.out, before.out + before.err
+    after = ck("what-if", "--cluster", str(cluster), "--now", "2030-01-02T00:00:00Z")
+    assert 'maintenance "all"' not in after.out
+    assert after.code == 0, after.out
