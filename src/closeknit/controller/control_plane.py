@@ -6,6 +6,7 @@
                     ├──▶ maintenance     windows that begin or end
                     ├──▶ provisioning    ProvisioningRequests for admission checks
                     ├──▶ ungater         ungate pods onto their assigned domains
+                    ├──▶ hostfiles       ConfigMaps for launchers
                     ├──▶ nodes           node failures under placed pods
                     ├──▶ prompt status   queues that have just become empty or non-empty
                     ├──▶ scheduling      cycles ──▶ writes
@@ -39,6 +40,7 @@ from ..write.in_flight import Flight, InFlight
 from ..write.token_bucket import Rate
 from .decision_log import DecisionLog, Record, eviction
 from .groups import SETS, PodGroupReconciler
+from .hostfiles import HostfileReconciler
 from .jobs import NAMED, JobReconciler
 from .maintenance import MaintenanceReconciler
 from .pending_reporter import PendingReporter, ReportPolicy
@@ -92,6 +94,7 @@ class ControlPlane:
             workloads,
             MaintenanceReconciler(self.cache, recorder, workloads),
             ProvisioningReconciler(self.cache, recorder),
+            HostfileReconciler(self.cache, recorder),
             TopologyUngater(self.cache, recorder),
             NodeFailureReconciler(self.cache, recorder),
             PromptQueueStatus(queues),

@@ -16,6 +16,7 @@ from ..model.event import Event
 from ..model.pod import Pod
 from ..model.topology import HOSTNAME
 from ..observe.cluster_cache import ClusterCache
+from ..observe.launching import place_labels, unranked
 from ..observe.live_nodes import is_well, node_view
 from ..observe.pod_cache import workload_of
 from ..write import pods as write
@@ -83,14 +84,17 @@ class TopologyUngater(Reconciler[str]):
         self.batches.done(key, self.cache.now())
         family = self.cache.family_of(raw)
         pods = self.cache.pods.of_workload(f"{workload.namespace}/{family or workload.name}")
-        view = UngateView(workload, pods, self.expected.under_way(key), family, self.cache.gates)
+        told = "PlacesOnPods" in self.cache.gates
+        starters = unranked(self.cache, raw) if told else ()
+        view = UngateView(workload, pods, self.expected.under_way(key), family, self.cache.gates, starters)
         for action in ungate(view, now):
             match action:
                 case Ungate(pod):
                     raw_pod = self.cache.raw[kinds.POD].get((pod.namespace, pod.name))
                     if raw_pod is not None:
                         self.expected.expect(key, [pod.uid])
-                        yield write.ungated(action, raw_pod)
+                        labels = place_labels(self.cache.world, workload, action) if told else {}
+                        yield write.ungated(action, raw_pod, labels)
                 case Requeue(at):
                     yield RequeueAt(at)
                 case GiveUp(why):

@@ -131,6 +131,13 @@ OUR_GATES = (
     Gate("EndFlavorWalks", True, "A search through the flavors ends when it repeats itself.", ours=True),
     Gate("RemedyInConditions", True, "Conditions of queues include a remedy.", ours=True),
     Gate(
+        "PlacesOnPods",
+        True,
+        "Pods get labels with their rank and their domains; jobs that request it get host files.",
+        _TAS,
+        ours=True,
+    ),
+    Gate(
         "MaintenanceWindows",
         True,
         "Nodes of a Maintenance take only workloads that end before it, and are drained when it begins.",
