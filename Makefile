@@ -12,7 +12,7 @@ export PYTHONPATH :=
 # Many tests start processes, so keep compiled bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup up cluster picture deploy test tests test-host test-cluster test-peers soak soak-cluster lint bench bench-host bench-peers bench-sync bench-ungating conformance conformance-if-any dist clean
+.PHONY: setup up cluster picture deploy test tests test-host test-cluster test-peers soak soak-cluster lint audit lock image test-minimums bench bench-host bench-peers bench-sync bench-ungating conformance conformance-if-any dist clean
 
 setup: $(STAMP)
 
@@ -69,6 +69,28 @@ conformance-if-any: setup
 dist: setup
 	@echo "== distribution =="
 	@$(BIN)/python tests/dist.py
+
+# Renew the lock files of the image from an index of packages. The base image is in deploy/base-image.
+lock: setup
+	@$(BIN)/python deploy/lock.py
+
+# Check what the image installs for known vulnerabilities, where an index of packages is reachable.
+audit: setup
+	@echo "== known vulnerabilities of what the image installs =="
+	@if $(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --dest $(VENV)/audit pip-audit; then \
+		$(BIN)/python -m venv $(VENV)/audit-tool && \
+		$(VENV)/audit-tool/bin/pip install --quiet --disable-pip-version-check pip-audit && \
+		$(VENV)/audit-tool/bin/pip-audit --require-hashes --disable-pip --requirement deploy/requirements.lock; \
+	else echo "SKIPPED, LOUDLY: no index of packages is reachable, so pip-audit cannot be installed"; fi
+
+# The controller's image, from the base image in deploy/base-image.
+image:
+	docker build -f deploy/Dockerfile --build-arg BASE="$$(grep -v '^#' deploy/base-image)" -t closeknit:latest .
+
+# Part of the tests with the lowest versions of the dependencies that pyproject.toml allows.
+test-minimums: setup
+	@echo "== lowest versions of the dependencies =="
+	@$(BIN)/python tests/minimums.py
 
 # Slow tests, and those that need servers built with Go. The servers are built once and kept outside of the work tree.
 test-host: setup

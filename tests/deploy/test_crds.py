@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from closeknit.cluster.kinds import BY_NAME, WORKLOAD, Kind
-from closeknit.deploy.crds import KUEUE_KINDS, definition, definitions
+from closeknit.deploy.crds import DEFINED, KUEUE_KINDS, definition, definitions
 from closeknit.deploy.crds.extras import FILLED, NEEDED
 from closeknit.deploy.crds.rules import RULES
 from closeknit.dialects.kueue.objects.rules.limits import LIMITS
@@ -45,7 +45,8 @@ def fields(part: Raw, path: str = "") -> Iterator[tuple[str, Raw]]:
 
 
 def at(kind: str, path: str) -> Raw | None:
-    return dict(fields(schema(BY_NAME[GROUP, kind]))).get(path)
+    found = next(one for one in DEFINED if one.kind == kind)
+    return dict(fields(schema(found))).get(path)
 
 
 def named(kind: str) -> Raw:
@@ -58,14 +59,14 @@ def columns(kind: str) -> list[tuple[str, str, int]]:
     return [(one["name"], one["jsonPath"], one.get("priority", 0)) for one in found]
 
 
-def test_all_nine_kinds_are_defined_and_serve_what_is_stored_alone() -> None:
+def test_all_kinds_of_kueue_and_our_own_are_defined_and_serve_what_is_stored_alone() -> None:
     assert {one["metadata"]["name"] for one in definitions()} == {
         f"{plural}.{GROUP}"
         for plural in (
             *("resourceflavors", "clusterqueues", "localqueues", "cohorts", "workloads", "workloadpriorityclasses"),
             *("admissionchecks", "provisioningrequestconfigs", "topologies"),
         )
-    }
+    } | {"maintenances.closeknit.dev"}
     for kind in KUEUE_KINDS:
         only = version(kind)
         assert (only["name"], only["served"], only["storage"]) == ("v1beta2", True, True)
@@ -84,19 +85,19 @@ def test_names_and_scopes_are_those_that_people_type() -> None:
     assert [kind for kind, scope in scopes.items() if scope == "Namespaced"] == ["Workload", "LocalQueue"]
 
 
-@pytest.mark.parametrize("kind", KUEUE_KINDS, ids=lambda kind: kind.kind)
+@pytest.mark.parametrize("kind", DEFINED, ids=lambda kind: kind.kind)
 def test_a_definition_fits_into_an_annotation(kind: Kind) -> None:
     assert len(json.dumps(definition(kind))) < BIGGEST
 
 
-@pytest.mark.parametrize("kind", KUEUE_KINDS, ids=lambda kind: kind.kind)
+@pytest.mark.parametrize("kind", DEFINED, ids=lambda kind: kind.kind)
 def test_every_field_is_described_in_one_sentence(kind: Kind) -> None:
     for path, part in fields(schema(kind)):
         if not path.endswith(("[]", "{}")) and path != "metadata":
             assert re.fullmatch(r"[^.]+(\.\S[^.]*)*\.", part.get("description", "")), path
 
 
-@pytest.mark.parametrize("kind", KUEUE_KINDS, ids=lambda kind: kind.kind)
+@pytest.mark.parametrize("kind", DEFINED, ids=lambda kind: kind.kind)
 def test_every_list_says_how_it_is_merged(kind: Kind) -> None:
     lists = [part for _, part in fields(schema(kind)) if part.get("type") == "array"]
     assert all(part["x-kubernetes-list-type"] in ("atomic", "map", "set") for part in lists)

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sysconfig
+import tomllib
 import venv
 from pathlib import Path
 
@@ -22,12 +23,24 @@ from closeknit.deploy.objects import InstallOptions, controller
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "deploy/Dockerfile").read_text()
+LOCKED = "--require-hashes --only-binary=:all:"
 FOLDERS = ("/opt/closeknit", "/wheels", "/src")
 
 needs_hatchling = pytest.mark.skipif(
     importlib.util.find_spec("hatchling") is None,
     reason="SKIPPED, LOUDLY: hatchling builds the wheel and is not installed; pip install hatchling",
 )
+
+
+def locked(name: str) -> dict[str, list[str]]:
+    """The packages of a lock file as name==version, each with its hashes."""
+    packages: dict[str, list[str]] = {}
+    for line in (ROOT / "deploy" / name).read_text().splitlines():
+        if line.startswith("    --hash=sha256:"):
+            packages[list(packages)[-1]].append(line.split(":")[1].removesuffix(" \\"))
+        elif not line.startswith("#"):
+            packages[line.removesuffix(" \\")] = []
+    return packages
 
 
 BUILD, RESULT = re.split(r"^FROM .*$", DOCKERFILE, flags=re.MULTILINE)[1:]
@@ -73,7 +86,8 @@ class Image:
 def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
     image = Image(tmp_path_factory.mktemp("image"))
     for command in instructions("RUN", BUILD):
-        image.run(command)
+        if LOCKED not in command:  # that would be a download
+            image.run(command)
     image.tools.unlink()
     for command in instructions("RUN", RESULT):
         image.run(command)
@@ -111,3 +125,46 @@ def test_it_runs_as_the_deployments_user_what_the_deployment_starts() -> None:
     assert instructions("ENTRYPOINT", RESULT) == [f'["{pod["containers"][0]["command"][0]}"]']
     assert instructions("COPY", RESULT) == ["--from=build /opt/closeknit /opt/closeknit"]
     assert instructions("ENV", RESULT)[0].startswith("PATH=/opt/closeknit/bin:")
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "build.lock"])
+def test_every_package_of_a_lock_file_has_a_version_and_hashes(name: str) -> None:
+    for package, hashes in locked(name).items():
+        assert re.fullmatch(r"[a-z0-9._-]+==[0-9][^ ]*", package)
+        assert hashes
+        assert all(re.fullmatch("[0-9a-f]{64}", one) for one in hashes)
+
+
+def test_every_dependency_is_locked_at_no_less_than_its_lower_bound() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    for name, wanted in (
+        ("requirements.lock", project["project"]["dependencies"]),
+        ("build.lock", project["build-system"]["requires"]),
+    ):
+        versions = dict(re.sub("[-_.]+", "-", one).split("==", 1) for one in map(_dashed, locked(name)))
+        for requirement in wanted:
+            package, _, least = requirement.partition(">=")
+            assert package in versions, f"{package} is not in deploy/{name}: run `make lock`"
+            assert _parts(versions[package].replace("-", ".")) >= _parts(least or "0")
+
+
+def _dashed(package: str) -> str:
+    return package.replace("_", "-").lower()
+
+
+def _parts(version: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", version)]
+
+
+def test_the_image_installs_nothing_from_an_index_that_is_not_locked() -> None:
+    for command in instructions("RUN", BUILD):
+        if " install " in command or " wheel " in command:
+            assert LOCKED in command or "--no-deps" in command, command
+
+
+def test_both_stages_start_from_the_base_image_that_make_image_passes() -> None:
+    assert re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE) == ["${BASE}", "${BASE}"]
+    lines = (ROOT / "deploy/base-image").read_text().splitlines()
+    [base] = [line for line in lines if not line.startswith("#")]
+    assert re.fullmatch(r"python:[0-9.]+-slim(@sha256:[0-9a-f]{64})?", base)
+    assert f"ARG BASE={base.partition('@')[0]}\n" in DOCKERFILE

@@ -7,6 +7,7 @@ from typing import Any
 from closeknit.cluster import kinds
 from closeknit.cluster.port import Change
 from closeknit.controller.decision_log import Record
+from closeknit.dialects.timestamps import show
 from closeknit.host.demos.objects import cluster_queue, flavor, host, hosts, job, local_queue, topology
 from closeknit.host.embedded import EmbeddedCluster
 from closeknit.host.layout import main_resource
@@ -247,3 +248,21 @@ def test_a_host_that_has_just_come_is_not_lost() -> None:
     assert lab.host("new").state == "held"
     lab.advance(1)
     assert lab.host("new").state == "up"
+
+
+def test_a_maintenance_window_is_a_note_and_its_hosts_are_held_while_it_lasts() -> None:
+    lab = Watched()
+    lab.fill()
+    times = {"from": show(START + 100), "until": show(START + 200)}
+    name = {RACK: lab.get(kinds.NODE, lab.look().blocks[0].racks[0].hosts[0].name)["metadata"]["labels"][RACK]}
+    window = {"domains": [{"nodeLabels": name}], **times}
+    meta = {"name": "rack"}
+    lab.create({"apiVersion": "closeknit.dev/v1alpha1", "kind": "Maintenance", "metadata": meta, "spec": window})
+    lab.settle()
+    assert lab.look().notes == (f'maintenance "rack" from {times["from"]} until {times["until"]}: 2 nodes',)
+    first = lab.look().blocks[0].racks[0].hosts[0].name
+    assert lab.host(first).state == "up"
+    lab.advance(120)
+    assert lab.host(first).state == "held"
+    lab.advance(100)
+    assert (lab.host(first).state, lab.look().notes) == ("up", ())

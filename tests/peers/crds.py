@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from closeknit.cluster.kinds import WORKLOAD
 from closeknit.deploy.crds import definitions
 from servers.build import go
 
@@ -144,7 +145,8 @@ def shown(value: Any) -> str:
 
 
 def page(module: str) -> Iterator[str]:
-    ours, others = {one["spec"]["names"]["kind"]: one for one in definitions()}, theirs(module)
+    ours = {one["spec"]["names"]["kind"]: one for one in definitions() if one["spec"]["group"] == WORKLOAD.group}
+    others = theirs(module)
     yield f"Compared with {module}: {', '.join(sorted(ours))}."
     yield f"Not defined by us: {', '.join(sorted(others.keys() - ours.keys()))}."
     for kind, our in sorted(ours.items()):

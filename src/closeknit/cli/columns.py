@@ -7,6 +7,7 @@ filled from its Workload.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from time import time
 from typing import Any
 
 from ..cluster import kinds
@@ -16,6 +17,7 @@ from ..cluster.kube.client import METADATA, Client
 from ..dialects.kueue import keys
 from ..dialects.kueue.jobs.kinds import JOB_KINDS
 from ..dialects.kueue.objects.state import STANDING, state_of
+from ..dialects.timestamps import parse
 from .owners import Owners
 from .placements import Atlas, Raw, groups_of, levels_of, reason_of, short_level
 
@@ -32,6 +34,7 @@ HEADERS: dict[Kind, tuple[str, ...]] = {
     kinds.LOCAL_QUEUE: ("State",),
     kinds.RESOURCE_FLAVOR: ("Topology", "State"),
     kinds.TOPOLOGY: ("Levels", "State"),
+    kinds.MAINTENANCE: ("Domains", "State"),
 }
 
 
@@ -151,6 +154,13 @@ def _topology(raw: Raw, _: Around) -> list[str]:
     return [", ".join(levels_of(raw)), state_of(raw, unjudged=STANDING)]
 
 
+def _maintenance(raw: Raw, _: Around) -> list[str]:
+    """Its domains by their paths, and whether it is planned, active or has ended."""
+    spec, now = raw["spec"], time()
+    state = "Planned" if now < parse(spec["from"]) else "Active" if now < parse(spec["until"]) else "Ended"
+    return [", ".join("/".join(one["nodeLabels"].values()) for one in spec["domains"]), state]
+
+
 def _queue(raw: Raw, _: Around) -> list[str]:
     return [state_of(raw)]
 
@@ -164,4 +174,5 @@ _CELLS: dict[Kind, Callable[[Raw, Around], list[Any]]] = {
     kinds.LOCAL_QUEUE: _queue,
     kinds.RESOURCE_FLAVOR: _flavor,
     kinds.TOPOLOGY: _topology,
+    kinds.MAINTENANCE: _maintenance,
 }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from ..cluster.kinds import Kind
-from ..deploy.crds import KUEUE_KINDS, definition
+from ..deploy.crds import DEFINED, definition
 from ..model.mistake import refuse
 from ..model.nearest import did_you_mean
 from .exit_codes import YES
@@ -20,10 +20,10 @@ from .output import emit_manifests
     "-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True, help="The output format."
 )
 def command(names: tuple[str, ...], output: str) -> int:
-    """Print the CustomResourceDefinitions of kueue.x-k8s.io.
+    """Print the CustomResourceDefinitions of kueue.x-k8s.io and closeknit.dev.
 
-    They serve v1beta2 and include the API's defaults and validation rules. NAME is a kind, its plural or its short
-    name; without NAME, all are printed. A cluster with Kueue already has these definitions: keep those.
+    Those of Kueue serve v1beta2. All include defaults and validation rules. NAME is a kind, its plural or its short
+    name; without NAME, all are printed. A cluster with Kueue already has Kueue's definitions: keep those.
 
     \b
       closeknit crds | kubectl apply --server-side -f -
@@ -35,10 +35,10 @@ def command(names: tuple[str, ...], output: str) -> int:
 
 def _kinds(names: Sequence[str]) -> Sequence[Kind]:
     if not names:
-        return KUEUE_KINDS
-    known = {word: kind for kind in KUEUE_KINDS for word in (kind.singular, kind.plural, kind.resource, *kind.short)}
+        return DEFINED
+    known = {word: kind for kind in DEFINED for word in (kind.singular, kind.plural, kind.resource, *kind.short)}
     for name in names:
         if name.lower() not in known:
-            remedy = f"{did_you_mean(name, known)}use one of: {', '.join(kind.plural for kind in KUEUE_KINDS)}"
-            raise refuse("is not a kind of kueue.x-k8s.io", remedy, what=name)
+            remedy = f"{did_you_mean(name, known)}use one of: {', '.join(kind.plural for kind in DEFINED)}"
+            raise refuse("is not a kind that Closeknit defines", remedy, what=name)
     return list(dict.fromkeys(known[name.lower()] for name in names))

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..model.mistake import InputError, NotThere, not_there, refuse
 from ..model.nearest import did_you_mean
+from ..model.topology import HOSTNAME
 from .hints import hint
 
 Raw = dict[str, Any]
@@ -30,6 +31,32 @@ def nodes_meant(words: Sequence[str], nodes: Sequence[Raw], topologies: Sequence
         what = NotThere if all(isinstance(error, NotThere) for error in errors) else InputError
         raise what([mistake for error in errors for mistake in error.mistakes])
     return list(found)
+
+
+def labels_meant(words: Sequence[str], nodes: Sequence[Raw], topologies: Sequence[Levels]) -> list[dict[str, str]]:
+    """The labels that define each domain, so that they also match a node that joins it later.
+
+    The words are those that `nodes_meant` has accepted.
+    """
+    return [_labels_of(word, nodes, topologies) for word in words]
+
+
+def _labels_of(word: str, nodes: Sequence[Raw], topologies: Sequence[Levels]) -> dict[str, str]:
+    for node in nodes:
+        if node["metadata"]["name"] == word:
+            if HOSTNAME not in _labels(node):
+                raise refuse(f"has no label {HOSTNAME}", "set it, or use KEY=VALUE", what=f"node/{word}")
+            return {HOSTNAME: _labels(node)[HOSTNAME]}
+    key, equals, value = word.partition("=")
+    if equals:
+        return {key: value}
+    (meant,) = _domains(tuple(word.split("/")), nodes, topologies)
+    return next(
+        dict(zip(levels, meant, strict=False))
+        for levels in topologies
+        for node in nodes
+        if meant in _paths(node, levels)
+    )
 
 
 def _meant(word: str, nodes: Sequence[Raw], topologies: Sequence[Levels]) -> list[str]:

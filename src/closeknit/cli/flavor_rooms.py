@@ -32,6 +32,7 @@ READ = (
     kinds.LOCAL_QUEUE,
     kinds.LIMIT_RANGE,
     kinds.RUNTIME_CLASS,
+    kinds.MAINTENANCE,
     kinds.NODE,
     kinds.DAEMON_SET,
     kinds.WORKLOAD,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from time import time
 from typing import Any, TypeVar
 
 import click
@@ -17,10 +18,12 @@ import click
 from ..cluster.files import STDIN
 from ..dialects.cloud_labels import OUR_POOL, is_written_by_cloud
 from ..model.gates import PROFILES, Gates
+from ..model.maintenance import Maintenance
 from ..model.mistake import InputError, Mistake, refuse
 from ..model.shape import Toleration
 from ..model.topology import Topology
 from ..observe.columns import reorder
+from ..observe.file_windows import with_windows
 from ..observe.levels import LevelSource, levels_from_text, missing_levels, read_topology
 from ..observe.nodes import FileNodes, read_nodes
 from ..observe.pods import read_pods
@@ -78,6 +81,8 @@ class LoadedNodes:
     topology: Topology
     gates: Gates
     tolerations: tuple[Toleration, ...] = ()
+    windows: tuple[Maintenance, ...] = ()
+    """Maintenance windows in the files that are not over."""
 
 
 def cluster_options(command: F, required: bool = True) -> F:
@@ -132,13 +137,14 @@ def load(
     chosen = _of_flavor(read.table, flavor) if flavor and not labels else select(read.table, labels)
     laid = told or suggested(chosen, wanted)
     _warn(missing_levels(chosen, laid, "--levels" if levels is not None else f"Topology {laid.name}"))
-    snapshot = Snapshot(laid, chosen)
+    windows = tuple(one for one in read.windows if "MaintenanceWindows" in gates and one.ends > time())
+    snapshot = Snapshot(laid, with_windows(chosen, windows))
     if not len(snapshot.table):
         by_hand = not any(map(is_written_by_cloud, laid.levels))
         remedy = "label the nodes, or use fewer levels" if by_hand else "use fewer levels"
         raise refuse(f"no node has all of the levels {', '.join(laid.levels)}", remedy)
     _use(snapshot, read, pods)
-    return LoadedNodes(snapshot, read, laid, gates, flavor.tolerations if flavor else ())
+    return LoadedNodes(snapshot, read, laid, gates, flavor.tolerations if flavor else (), windows)
 
 
 def _of_flavor(table: NodeTable, flavor: LevelSource) -> NodeTable:

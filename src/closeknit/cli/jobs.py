@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from time import time
 from typing import Any
 
 import click
@@ -16,6 +17,7 @@ from ..dialects.kueue import keys
 from ..dialects.kueue.jobs import READ_KINDS, GivenJob, requests
 from ..engine.slicing import search
 from ..model.gates import Gates
+from ..model.maintenance import Maintenance
 from ..model.mistake import InputError, Mistake, refuse
 from ..model.nearest import did_you_mean
 from ..model.reason import Reason, Why
@@ -54,7 +56,7 @@ def load_with_jobs(paths: Sequence[str], cluster: Mapping[str, Any]) -> tuple[Lo
     jobs = read_jobs(paths, gates)
     loaded = load(**cluster, wanted=named_levels(jobs))
     check_jobs(jobs, gates, loaded.topology)
-    return loaded, [tolerating(job, loaded.tolerations) for job in jobs]
+    return loaded, [_clear_of(loaded.windows, tolerating(job, loaded.tolerations)) for job in jobs]
 
 
 def read_jobs(paths: Sequence[str], gates: Gates) -> list[GivenJob]:
@@ -90,6 +92,16 @@ def tolerating(job: GivenJob, tolerations: tuple[Toleration, ...]) -> GivenJob:
         replace(one, shape=replace(one.shape, tolerations=(*one.shape.tolerations, *tolerations)))
         for one in job.request.pod_sets
     )
+    return replace(job, request=job.request.changed(more))
+
+
+def _clear_of(windows: Sequence[Maintenance], job: GivenJob) -> GivenJob:
+    """The job with the maintenance windows that it would not reach if it started now."""
+    limit, now = job.standing.max_seconds, time()
+    found = tuple(one.taint for one in windows if limit is not None and one.admits(now + limit, now))
+    if not found:
+        return job
+    more = (replace(one, shape=replace(one.shape, clear_of=found)) for one in job.request.pod_sets)
     return replace(job, request=job.request.changed(more))
 
 

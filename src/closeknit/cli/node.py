@@ -30,7 +30,7 @@ NODES = click.argument("nodes", nargs=-1, required=True, metavar="NODE|RACK...",
 
 @click.group()
 def command() -> None:
-    """Cordon, drain or fail nodes and whole racks.
+    """Cordon, drain, maintain or fail nodes and whole racks.
 
     RACK is a value of any topology level and selects all nodes in that domain; use the path b1/r1 if the value alone is
     ambiguous. KEY=VALUE selects nodes by any label.
@@ -38,6 +38,7 @@ def command() -> None:
     \b
       closeknit node cordon b01-r01-n01
       closeknit node drain b01-r02
+      closeknit node maintain b01-r02 --from 22:00 --until 02:00 --drain
       closeknit node fail example.com/rack=r1
       closeknit node recover example.com/rack=r1
     """
@@ -131,6 +132,58 @@ def drain(nodes: tuple[str, ...], timeout: float, force: bool, delete_emptydir_d
         return await evict(client, pods, timeout)
 
     return _on_nodes(nodes, target, work)
+
+
+# Maintenance
+
+
+@command.command()
+@click.argument("nodes", nargs=-1, metavar="[NODE|RACK...]", shell_complete=complete_domains)
+@click.option("--from", "begin", metavar="TIME", help="When it begins; default: now.")
+@click.option("--until", "end", metavar="TIME", help="When it ends.")
+@click.option("--drain", is_flag=True, help="Evict the workloads that still run there when it begins.")
+@click.option("--name", default="", help="The name of the Maintenance; default: from the first domain and the time.")
+@click.option("--cancel", multiple=True, metavar="NAME", help="Cancel this Maintenance instead; may be repeated.")
+@target_options
+def maintain(
+    nodes: tuple[str, ...],
+    begin: str | None,
+    end: str | None,
+    drain: bool,
+    name: str,
+    cancel: tuple[str, ...],
+    **target: Any,
+) -> int:
+    """Reserve nodes for maintenance between two times.
+
+    Until it begins, only workloads that are sure to end before (spec.maximumExecutionTimeSeconds) are placed there;
+    until it ends, none. With --drain, each workload that still runs there at the begin is evicted as a whole and
+    queued again. Nodes that join a rack later are included. TIME is 2026-11-18T22:00:00Z, 22:00 (the next time it is
+    that late here; after --from for --until), +2h (from now) or now.
+
+    \b
+      closeknit node maintain b01-r02 --from 22:00 --until 02:00 --drain
+      closeknit node maintain b01-r01-n01 b01-r01-n02 --until +4h
+      closeknit get maintenances
+      closeknit node maintain --cancel b01-r02-20261118-2200
+    """
+    from time import time
+
+    from . import maintain as windows
+    from .times import time_of
+
+    windows.check_options(nodes, end, cancel, begin, drain, name)
+    chosen, now = target_of(**target), time()
+    start = time_of(begin or "now", "--from", now)
+    stop = time_of(end, "--until", now, after=start) if end else now
+    announce(chosen)
+
+    async def work(client: Client) -> int:
+        if cancel:
+            return await windows.cancel(client, cancel)
+        return await windows.maintain(client, nodes, name, start, stop, drain)
+
+    return run(chosen, work)
 
 
 # Failures

@@ -10,9 +10,9 @@ import click
 from ..dialects.kueue.jobs import GivenJob
 from ..engine.place import Result, place
 from ..engine.policy import Policy
+from ..model.launch import FORMATS, hosts
 from ..model.mistake import refuse
 from ..report.census import Census
-from ..report.launch import FORMATS
 from ..report.plan import as_json, order_of, picture, plan, pods_on_leaves, refusal_json, take_all
 from ..report.svg import draw
 from ..state.snapshot import Snapshot
@@ -88,7 +88,7 @@ def _answer(snapshot: Snapshot, job: GivenJob, result: Result, policy: Policy, o
     ordered = Result(tuple(order_of(job.request, result)))
     if output in FORMATS:
         ranked = [o for o in ordered.outcomes if o.pod_set.name not in job.unranked]
-        lines = FORMATS[output]([o.assignment for o in ranked if o.assignment is not None])
+        lines = FORMATS[output](hosts([o.assignment for o in ranked if o.assignment is not None]))
     else:
         made = plan(snapshot, f"{job.kind} {job.name}", ordered, policy)
         lines = picture(made, everything=output == "wide")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..dialects import maintenance
 from ..dialects.kueue.jobs.kinds import (
     JOB_KINDS,
     deployment,
@@ -90,6 +91,9 @@ CLUSTER_TRAINING_RUNTIME = _custom(
 )
 RAY_JOB = ray_job.RAY_JOB.served
 RAY_CLUSTER = ray_cluster.RAY_CLUSTER.served
+MAINTENANCE = _custom(
+    maintenance.GROUP, maintenance.VERSION, maintenance.KIND, "maintenances", "maint", namespaced=False, status=False
+)
 PROVISIONING_REQUEST = _custom(
     "autoscaling.x-k8s.io", "v1", "ProvisioningRequest", "provisioningrequests", "provreq", "provreqs"
 )

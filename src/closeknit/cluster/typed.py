@@ -7,7 +7,7 @@ A field of the wrong type is a mistake that names the object and the field; read
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -43,8 +43,12 @@ def objects(
     mistakes: Mistakes,
     tick: Tick | None = None,
     stray: Stray | None = None,
+    beside: Mapping[str, Callable[[str, Any], None]] | None = None,
 ) -> Iterator[tuple[str, bytes, T]]:
-    """Each object of the kind: its file, its JSON, and the struct. Raises InputError if all are of other kinds."""
+    """Each object of the kind: its file, its JSON, and the struct. Raises InputError if all are of other kinds.
+
+    `beside` takes objects of other kinds that belong to them, with their file.
+    """
     decoder = msgspec.json.Decoder(form)
     others: dict[str, None] = {}
     found = False
@@ -68,7 +72,9 @@ def objects(
                     found = True
                     yield where, data, value
                 elif named is not None:
-                    if _is_empty_list(named, data):
+                    if beside is not None and named in beside:
+                        beside[named](where, decoded(file, pieces, data))
+                    elif _is_empty_list(named, data):
                         found = True
                     else:
                         others[named] = None

@@ -3,8 +3,10 @@
     change ──▶ cache ──▶ jobs            create, start, stop and finish workloads for jobs
                     ├──▶ groups          the same for pod groups and sets
                     ├──▶ workloads       admission checks, stopped queues, time limits, requeuing
+                    ├──▶ maintenance     windows that begin or end
                     ├──▶ provisioning    ProvisioningRequests for admission checks
                     ├──▶ ungater         ungate pods onto their assigned domains
+                    ├──▶ hostfiles       ConfigMaps for launchers
                     ├──▶ nodes           node failures under placed pods
                     ├──▶ prompt status   queues that have just become empty or non-empty
                     ├──▶ scheduling      cycles ──▶ writes
@@ -41,7 +43,9 @@ from ..write.in_flight import Flight, InFlight
 from ..write.token_bucket import Rate
 from .decision_log import DecisionLog, Record, eviction
 from .groups import SETS, PodGroupReconciler
+from .hostfiles import HostfileReconciler
 from .jobs import NAMED, JobReconciler
+from .maintenance import MaintenanceReconciler
 from .pending_reporter import PendingReporter, ReportPolicy
 from .placing import NodeFailureReconciler, TopologyUngater
 from .provisioning import ProvisioningReconciler
@@ -99,7 +103,9 @@ class ControlPlane:
             jobs,
             groups,
             workloads,
+            MaintenanceReconciler(self.cache, recorder, workloads),
             ProvisioningReconciler(self.cache, recorder),
+            HostfileReconciler(self.cache, recorder),
             TopologyUngater(self.cache, recorder),
             NodeFailureReconciler(self.cache, recorder),
             PromptQueueStatus(queues),

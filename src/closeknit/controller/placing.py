@@ -16,6 +16,7 @@ from ..model.event import Event
 from ..model.pod import Pod
 from ..model.topology import HOSTNAME
 from ..observe.cluster_cache import ClusterCache
+from ..observe.launching import place_labels, unranked
 from ..observe.live_nodes import is_well, node_view
 from ..observe.membership import Kinship, kinship
 from ..observe.pod_cache import workload_of
@@ -95,14 +96,17 @@ class TopologyUngater(Reconciler[str]):
         kin = {pod.key: kinship(self.cache, pod, raw) for pod in named}
         yield from self._others([pod for pod in named if kin[pod.key] is not Kinship.MEMBER], kin, raw, now)
         pods = [pod for pod in named if kin[pod.key] is Kinship.MEMBER]
-        view = UngateView(workload, pods, self.expected.under_way(key), family, self.cache.gates)
+        told = "PlacesOnPods" in self.cache.gates
+        starters = unranked(self.cache, raw) if told else ()
+        view = UngateView(workload, pods, self.expected.under_way(key), family, self.cache.gates, starters)
         for action in ungate(view, now):
             match action:
                 case Ungate(pod):
                     raw_pod = self.cache.raw[kinds.POD].get((pod.namespace, pod.name))
                     if raw_pod is not None:
                         self.expected.expect(key, [pod.uid])
-                        yield write.ungated(action, raw_pod)
+                        labels = place_labels(self.cache.world, workload, action) if told else {}
+                        yield write.ungated(action, raw_pod, labels)
                 case Requeue(at):
                     yield RequeueAt(at)
                 case GiveUp(why):

@@ -102,7 +102,7 @@ class WorkloadReconciler(Reconciler[str]):
             if loose is not None:
                 yield loose
             return
-        for action in workload_life(self.view(workload, is_left_behind(raw)), now):
+        for action in workload_life(self.view(workload, now, is_left_behind(raw)), now):
             match action:
                 case StatusChange():
                     yield from self.status(action.before, action.after, action.events, now)
@@ -125,13 +125,14 @@ class WorkloadReconciler(Reconciler[str]):
         del self._to_rank[key]
         return None
 
-    def view(self, workload: Workload, orphaned: bool = False) -> WorkloadView:
+    def view(self, workload: Workload, now: float, orphaned: bool = False) -> WorkloadView:
         known, name = self.cache, self._queue_of(workload)
         local = known.local_queues.get(workload.local_queue)
         queue = known.world.cluster_queues.get(name)
         active = queue is not None and known.world.is_active(name)
         bypassed = self._why_passed_over(workload.key, name) if workload.key in self._to_report else ""
-        return WorkloadView(workload, known.gates, known.settings, local, queue, active, orphaned, bypassed)
+        window = known.world.drained_by(workload, now)
+        return WorkloadView(workload, known.gates, known.settings, local, queue, active, orphaned, bypassed, window)
 
     def _why_passed_over(self, key: str, queue: str) -> str:
         """The reason shared by the workload's parked class; "" if its class is not parked."""

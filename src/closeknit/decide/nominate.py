@@ -66,7 +66,8 @@ def planned(world: World, entry: PendingWorkload, cycle: int) -> Nomination:
     if entry.workload.reserved or not TIMED.isdisjoint(world.gates.enabled):
         return nominate(world, entry, cycle)
     progress = entry.progress if _still_holds(world, entry, cycle) else None
-    at = (*world.seen_from(entry.queue), progress.place if progress is not None and progress.pending else None)
+    tried = progress.place if progress is not None and progress.pending else None
+    at = (*world.seen_from(entry.queue), tried, world.clear_of(entry.workload))
     if entry.planned is None or entry.planned[0] != at:
         entry.planned = at, nominate(world, entry, cycle)
     found = entry.planned[1]

@@ -25,7 +25,7 @@ from ..model.flavor import Flavor
 from ..model.gates import Gates
 from ..model.reason import Reason
 from ..model.request import Constraints, PodSet, Request
-from ..model.shape import Shape, Toleration
+from ..model.shape import Shape, Taint, Toleration
 from ..model.topology import Path
 from ..model.workload import PodSetAssignment, PodSetUpdate, Workload
 from ..state.ledger import Holding
@@ -129,8 +129,11 @@ def _conflict(pod_set: PodSet, updates: tuple[PodSetUpdate, ...]) -> str | None:
 
 
 def pod_set_in(world: World, workload: Workload, pod_set: PodSet, count: int, flavor: str) -> PodSet:
-    """A pod set as it will be in this flavor: with the flavor's tolerations and what ready checks add."""
+    """A pod set as it will be in this flavor: with the flavor's tolerations, what ready checks add, and its end."""
     shape = shape_in(pod_set.shape, world.flavors[flavor], updates_of(workload, pod_set.name))
+    windows = world.clear_of(workload)
+    if windows:
+        shape = _ending_before(shape, windows)
     if shape is not pod_set.shape or count != pod_set.count:
         return replace(pod_set, shape=shape, count=count)
     return pod_set
@@ -148,6 +151,12 @@ def shape_in(shape: Shape, flavor: Flavor, updates: tuple[PodSetUpdate, ...]) ->
 def _widened(shape: Shape, tolerations: tuple[Toleration, ...], selector: tuple[tuple[str, str], ...]) -> Shape:
     both = tuple(sorted({**dict(shape.selector), **dict(selector)}.items()))
     return replace(shape, tolerations=shape.tolerations + tolerations, selector=both)
+
+
+@lru_cache(maxsize=4096)
+def _ending_before(shape: Shape, windows: tuple[Taint, ...]) -> Shape:
+    """The shape of pods that are sure to end before these maintenance windows begin."""
+    return replace(shape, clear_of=windows)
 
 
 def _wants_place(query: FlavorQuery, one: PodSetPlan) -> bool:

@@ -19,11 +19,12 @@ from ..model.daemon_set import DaemonSet
 from ..model.flavor import Flavor
 from ..model.gates import Gates
 from ..model.limit_range import LimitRange
+from ..model.maintenance import Maintenance, end_of
 from ..model.node import Node
 from ..model.quota import Cohort, FlavorResource
 from ..model.resources import PODS
 from ..model.settings import Settings
-from ..model.shape import Shape
+from ..model.shape import Shape, Taint
 from ..model.topology import Topology
 from ..model.workload import Condition, Status, Workload
 from ..quota.demand import held
@@ -60,6 +61,8 @@ class World:
         self.namespaces: dict[str, Mapping[str, str]] = {}
         self.limit_ranges: dict[str, tuple[LimitRange, ...]] = {}
         self.nodes: dict[str, Node] = {}
+        self.windows: dict[str, Maintenance] = {}
+        """Maintenance windows that are not over, in the order in which they begin."""
         self.other_pods: dict[str, OtherPod] = {}
         self.daemon_sets: dict[str, DaemonSet] = {}
         self.placed = PlacedPods(lambda name: self.nodes.get(name))
@@ -130,8 +133,9 @@ class World:
         if before == node:
             return
         self.nodes[node.name] = node
+        seen = self._maintained(node)
         for mirror in self.mirrors.values():
-            mirror.put_node(node)
+            mirror.put_node(seen)
         if before is None or before.labels != node.labels:
             self._drain(self.placed.refresh(node.name))
 
@@ -140,6 +144,29 @@ class World:
         for mirror in self.mirrors.values():
             mirror.drop_node(name)
         self._drain(self.placed.refresh(name))
+
+    def put_window(self, window: Maintenance) -> None:
+        if "MaintenanceWindows" in self.gates and self.windows.get(window.name) != window:
+            self._change_windows({**self.windows, window.name: window}, window.name)
+
+    def drop_window(self, name: str) -> None:
+        if name in self.windows:
+            self._change_windows({key: one for key, one in self.windows.items() if key != name}, name)
+
+    def _change_windows(self, windows: Mapping[str, Maintenance], changed: str) -> None:
+        """Show every mirror the nodes that the changed window covers now or covered before."""
+        concerned = [one for one in (self.windows.get(changed), windows.get(changed)) if one is not None]
+        self.windows = dict(sorted(windows.items(), key=lambda item: (item[1].begins, item[0])))
+        for node in self.nodes.values():
+            if any(one.covers(node.labels) for one in concerned):
+                seen = self._maintained(node)
+                for mirror in self.mirrors.values():
+                    mirror.put_node(seen)
+
+    def _maintained(self, node: Node) -> Node:
+        """The node with a taint for each window that covers it."""
+        taints = tuple(one.taint for one in self.windows.values() if one.covers(node.labels))
+        return replace(node, taints=node.taints + taints) if taints else node
 
     def put_pod(self, key: str, pod: OtherPod) -> None:
         self.other_pods[key] = pod
@@ -201,7 +228,7 @@ class World:
         share_hosts = "TASHandleOverlappingFlavors" in self.gates
         mirror = Mirror(topology, flavor.labels, flavor.name, share_hosts, admits=admits)
         for node in self.nodes.values():
-            mirror.put_node(node)
+            mirror.put_node(self._maintained(node))
         mirror.pods, mirror.draining = dict(self.other_pods), dict(self.placed.draining)
         mirror.daemon_sets = dict(self.daemon_sets)
         return mirror
@@ -403,6 +430,35 @@ class World:
         rooms = (mirror.generation for mirror in mirrors if mirror is not None)
         return self.generation, self.node_of(queue).root.generation, bool(self.placed.draining), *rooms
 
+    # Maintenance
+
+    def clear_of(self, workload: Workload) -> tuple[Taint, ...]:
+        """The maintenance windows that a workload placed now would not reach."""
+        if not self.windows:
+            return ()
+        end = end_of(workload, self.now)
+        return tuple(one.taint for one in self.windows.values() if one.admits(end, self.now))
+
+    def drained_by(self, workload: Workload, now: float) -> Maintenance | None:
+        """The window that has begun, drains its nodes, and includes a whole domain assigned to the workload."""
+        active = [one for one in self.windows.values() if one.drain and one.is_active(now)]
+        if not active:
+            return None
+        places = self._places(workload)
+        return next((one for one in active if any(self._is_inside(usage, one) for usage in places)), None)
+
+    def _is_inside(self, usage: Usage, window: Maintenance) -> bool:
+        """Whether all nodes of one of the leaves are covered, so that pods sent there cannot avoid the window."""
+        snapshot = self.mirrors[usage.flavor].snapshot
+        table, starts = snapshot.table, snapshot.tree.nodes
+        tainted = np.array([window.taint in taints for taints in table.taints], dtype=np.bool_)
+        leaves = (snapshot.tree.leaf_of.get(path) for path in usage.assignment.values)
+        return any(
+            bool(tainted[table.taint_codes[starts[leaf] : starts[leaf + 1]]].all())
+            for leaf in leaves
+            if leaf is not None
+        )
+
     # Trying things out
 
     def checkpoint(self) -> Mark:
@@ -462,7 +518,7 @@ def _leaving() -> Holding:
 def _admits(snapshot: Snapshot, shape: Shape, rows: IntArray) -> BoolArray:
     """The node filter for pods that are not placed here, regardless of whether a node is usable."""
     everything = np.ones(len(snapshot.table), dtype=np.bool_)
-    return np.equal(NodeMatch(snapshot, shape).codes(rows, everything), PASSES)
+    return np.equal(NodeMatch(snapshot, shape, maintained=False).codes(rows, everything), PASSES)
 
 
 def _reach(tree: QuotaTree) -> dict[str, int]:

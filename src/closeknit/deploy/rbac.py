@@ -2,7 +2,7 @@
 
 A row grants verbs on kinds for one reason; the controller has no other permission. There are no wildcards, no write
 access to admission policies, definitions or roles, and no access to Secrets. Events are the only objects that it writes
-without reading them.
+without reading them, besides the ConfigMaps of host files.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ CLUSTER_WIDE: tuple[Grant, ...] = (
     Grant((kinds.POD,), ("update",), "the pods of a group own its Workload", "finalizers"),
     Grant((kinds.POD_TEMPLATE,), READ, "what a ProvisioningRequest refers to"),
     Grant((kinds.POD_TEMPLATE,), ("create", "update", "delete"), "describe the pods for which nodes are provisioned"),
+    Grant((kinds.CONFIG_MAP,), ("create", "patch"), "host files for jobs that request them; never read"),
     Grant((kinds.EVENT,), ("create", "patch"), "record events; a repeated one increments the count"),
     *_by_group(JOBS, READ, "create Workloads for jobs"),
     *_by_group(JOBS, ("update",), "start a job with the flavors and places of its Workload, and stop it"),
@@ -98,6 +99,7 @@ CLUSTER_WIDE: tuple[Grant, ...] = (
         FOLLOW,
         "priorities, and how nodes are provisioned",
     ),
+    Grant((kinds.MAINTENANCE,), FOLLOW, "nodes that are reserved for maintenance"),
     Grant(
         (kinds.WORKLOAD,),
         ("create", "update", "delete"),

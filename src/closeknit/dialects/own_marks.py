@@ -4,6 +4,7 @@
                  closeknit.dev/run-time:   2m±10%    time until they exit, or `forever`
                  closeknit.dev/exit-code:  "3"       their exit code
                  closeknit.dev/fail-after: 30s       they fail after this time, unless they exit before
+                 closeknit.dev/hostfile:   openmpi   a ConfigMap with host files; also on the job
     on a node    closeknit.dev/failed:  "true"       the machine is down: no heartbeat, and its pods are lost
                  closeknit.dev/cut-off: "true"       its pods run on, but it reports nothing until it is back
                  closeknit.dev/slow:    "2.0"        its pods take twice as long
@@ -23,6 +24,10 @@ PREFIX = "closeknit.dev/"
 START_TIME, RUN_TIME = PREFIX + "start-time", PREFIX + "run-time"
 EXIT_CODE, FAIL_AFTER = PREFIX + "exit-code", PREFIX + "fail-after"
 FAILED, CUT_OFF, SLOW = PREFIX + "failed", PREFIX + "cut-off", PREFIX + "slow"
+
+HOSTFILE = PREFIX + "hostfile"
+HOSTFILES = {"openmpi": ("hostfile", "rankfile"), "torchrun": ("torchrun",)}
+"""The values of the annotation, each with the files that its launcher reads."""
 
 Readers = Mapping[str, Callable[[str], object]]
 
@@ -56,10 +61,19 @@ def _switch(text: str) -> bool:
     return text == "true"
 
 
-OF_PODS: Readers = {START_TIME: duration, RUN_TIME: duration, FAIL_AFTER: duration, EXIT_CODE: exit_code}
+def launcher(text: str) -> str:
+    """A launcher for which host files are written; ValueError for anything else."""
+    if text not in HOSTFILES:
+        raise ValueError(f'"{text}" is not a launcher: write one of {", ".join(HOSTFILES)}')
+    return text
+
+
+OF_JOBS: Readers = {HOSTFILE: launcher}
+"""Keys on a job or on its pod template."""
+OF_PODS: Readers = {**OF_JOBS, START_TIME: duration, RUN_TIME: duration, FAIL_AFTER: duration, EXIT_CODE: exit_code}
 OF_NODES: Readers = {FAILED: _switch, CUT_OFF: _switch, SLOW: slowness}
 WRITTEN = tuple(
-    PREFIX + name for name in ("node-group", "provisioning-request", "admission-check", "attempt", "pod-sets")
+    PREFIX + name for name in ("rank", "node-group", "provisioning-request", "admission-check", "attempt", "pod-sets")
 )
 """Keys that Closeknit itself writes, not users."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.shape import HARD_EFFECTS, Requirement, Shape, Taint, Term
+from ..model.shape import HARD_EFFECTS, MAINTENANCE, Requirement, Shape, Taint, Term
 from ..state.snapshot import Snapshot
 from ..state.table import BoolArray, IntArray, LabelColumn
 
@@ -26,10 +26,14 @@ UNFIT = "nodeFit"
 
 
 class NodeMatch:
-    """The node filter of one shape. `causes[k]` names what code k stands for; code 0 passes."""
+    """The node filter of one shape. `causes[k]` names what code k stands for; code 0 passes.
 
-    def __init__(self, snapshot: Snapshot, shape: Shape) -> None:
+    Without `maintained`, maintenance windows are ignored: they do not concern pods that are not placed here.
+    """
+
+    def __init__(self, snapshot: Snapshot, shape: Shape, maintained: bool = True) -> None:
         self.causes = ["", SELECTOR, AFFINITY]
+        self._maintained = maintained
         self._snapshot = snapshot
         self._shape = shape
         self._taint_codes: list[int] = []
@@ -62,10 +66,12 @@ class NodeMatch:
         """A code for each distinct list of taints; lists that appeared since are added."""
         for taints in self._snapshot.table.taints[len(self._taint_codes) :]:
             stops = next((taint for taint in taints if not self._tolerated(taint)), None)
-            self._taint_codes.append(PASSES if stops is None else self._cause(f'taint "{stops}"'))
+            self._taint_codes.append(PASSES if stops is None else self._cause(stops.cause))
         return np.array(self._taint_codes, dtype=np.int16)
 
     def _tolerated(self, taint: Taint) -> bool:
+        if taint.effect == MAINTENANCE:
+            return not self._maintained or taint in self._shape.clear_of
         return taint.effect not in HARD_EFFECTS or any(t.tolerates(taint) for t in self._shape.tolerations)
 
     def _cause(self, cause: str) -> int:

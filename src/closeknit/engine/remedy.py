@@ -16,7 +16,7 @@ import numpy as np
 from ..model.number import number_of
 from ..model.request import Group, PodSet, Request
 from ..model.resources import PODS
-from ..model.shape import HARD_EFFECTS, Toleration
+from ..model.shape import HARD_EFFECTS, MAINTENANCE, Toleration
 from ..model.topology import Path
 from ..state.snapshot import Snapshot
 from ..state.table import BoolArray, IntArray
@@ -48,7 +48,8 @@ def nothing_else(_: Group, __: bool) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """One change: `kind` is tolerate, deselect, uncordon, relax, fewer, free, add, quota, priority, preemption or gate.
+    """One change: `kind` is tolerate, maintenance, deselect, uncordon, relax, fewer, free, add, quota, priority,
+    preemption or gate.
 
     Fields that a kind does not use are empty. `also` is what has to be done in addition.
     """
@@ -72,6 +73,11 @@ class Remedy:
                 return self.mode
             case "tolerate":
                 return f"tolerate the taint {self.mode}"
+            case "maintenance":
+                return (
+                    f"wait until maintenance {self.mode} is over, cancel it, "
+                    "or limit the job's execution time so that it ends before"
+                )
             case "deselect":
                 return f"drop {self.mode}"
             case "relax" if self.mode == "unsliced":
@@ -122,6 +128,7 @@ def remedies(case: Case) -> tuple[Remedy, ...]:
     """Every change that helps, the cheapest kind first."""
     offers: list[Callable[[Case], Remedy | None]] = [
         _tolerate,
+        _outlast,
         _deselect,
         _uncordon,
         _relax,
@@ -143,6 +150,19 @@ def _tolerate(case: Case) -> Remedy | None:
         also = case.tried(shape=replace(shape, tolerations=shape.tolerations + more))
         if also is not None:
             return Remedy("tolerate", mode=" and ".join(map(str, taints)), also=also)
+    return None
+
+
+def _outlast(case: Case) -> Remedy | None:
+    """The first maintenance window that helps if it is over; all of them if no single one does."""
+    shape, table = case.workers.shape, case.snapshot.table
+    windows = {taint: None for taints in table.taints for taint in taints if taint.effect == MAINTENANCE}
+    missing = [taint for taint in windows if taint not in shape.clear_of]
+    for taints in [*([taint] for taint in missing), *([missing] if len(missing) > 1 else [])]:
+        also = case.tried(shape=replace(shape, clear_of=(*shape.clear_of, *taints)))
+        if also is not None:
+            names = " and ".join(f'"{taint.key}" {taint.value}' for taint in taints)
+            return Remedy("maintenance", mode=names, also=also)
     return None
 
 

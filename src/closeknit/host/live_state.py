@@ -7,7 +7,7 @@ workloads are counted as their state changes, and a job's domain is computed aga
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -18,6 +18,7 @@ from ..cluster.port import Change, Raw
 from ..controller.decision_log import Record
 from ..dialects import core
 from ..dialects.kueue import keys
+from ..model.number import number_of
 from ..model.resources import PODS
 from ..report.picture import IDLE, OTHER, Access, Block, DecisionLine, Host, Picture, PictureJob, Queue, Rack
 from ..report.quota import amounts
@@ -54,7 +55,10 @@ class WorkloadState(NamedTuple):
 class LiveState:
     """A watcher of the runtime. `changed` is called when the view would look different."""
 
-    watches = (kinds.NODE, kinds.POD, kinds.WORKLOAD, kinds.TOPOLOGY, kinds.CLUSTER_QUEUE, kinds.CONFIG_MAP)
+    watches = (
+        *(kinds.NODE, kinds.POD, kinds.WORKLOAD, kinds.TOPOLOGY, kinds.CLUSTER_QUEUE),
+        *(kinds.CONFIG_MAP, kinds.MAINTENANCE),
+    )
 
     def __init__(
         self,
@@ -194,16 +198,27 @@ class LiveState:
             {state: count for state, count in sorted(self._states.items()) if count},
             tuple(self._decisions),
             max(0, len(jobs) - MOST_JOBS),
-            self.notes,
+            (*self.notes, *self._windows()),
         )
 
     def _host(self, name: str) -> Host:
         machine, on = self.hall.machines[name], self._on.get(name)
+        state = "held" if machine.state == "up" and self._is_maintained(machine.labels) else machine.state
         if not on:
-            return Host(name, machine.state)
+            return Host(name, state)
         job = max(on, key=lambda one: (on[one], one))
         share = self._load[name] / machine.room if machine.room else 1.0
-        return Host(name, machine.state, self._colour(job), min(1.0, share))
+        return Host(name, state, self._colour(job), min(1.0, share))
+
+    def _is_maintained(self, labels: Mapping[str, str]) -> bool:
+        now, windows = self.runtime.now(), self.runtime.control_plane.cache.world.windows
+        return any(one.is_active(now) and one.covers(labels) for one in windows.values())
+
+    def _windows(self) -> Iterator[str]:
+        """One line for each maintenance window that is not over."""
+        for one in self.runtime.control_plane.cache.world.windows.values():
+            nodes = sum(one.covers(machine.labels) for machine in self.hall.machines.values())
+            yield f"{one.taint.cause}: {number_of(nodes, 'node')}"
 
     def _colour(self, job: str) -> int:
         """The job's colour: the lowest number that no other job has, kept for as long as the job exists."""

@@ -28,10 +28,11 @@ from ..model.workload import Workload
 
 @dataclass(frozen=True, slots=True)
 class Ungate:
-    """Remove the topology gate; `selector` is added to the pod's node selector."""
+    """Remove the topology gate; `selector` is added to the pod's node selector. `rank` is the pod's, if it has one."""
 
     pod: Pod
     selector: Mapping[str, str]
+    rank: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

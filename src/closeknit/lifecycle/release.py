@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..model.gates import Gates
+from ..model.maintenance import EVICTED
 from ..model.workload import Conditions, Workload
 
-AT_ONCE = ("Preempted", "NodeFailures")
+AT_ONCE = ("Preempted", "NodeFailures", EVICTED)
 """Evictions that the workload did not cause, after which it is requeued at once."""
 
 TIME_IS_OVER = "DeactivatedDueToMaximumExecutionTimeExceeded"

@@ -19,8 +19,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import accumulate, islice
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, chain, islice, pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -31,6 +31,7 @@ from ..model.request import Ranks
 from ..model.shape import whole_number
 from ..model.workload import Admission, Workload
 from .action import Action, GiveUp, Requeue, Ungate
+from .ranks import first_ranks, rank_of
 
 BATCH = 1.0
 """Seconds for which changes to the pods of one workload are batched."""
@@ -44,7 +45,8 @@ class UngateView:
     """`pods` in the order in which they are to be ungated; pods of other workloads are ignored.
 
     `under_way` has the uids of pods whose ungating is in flight. `family` is the name that the slices of an elastic
-    workload share, or "" for the workload's own name. `gates` are the enabled feature gates.
+    workload share, or "" for the workload's own name. `gates` are the enabled feature gates. Pods of the pod sets
+    `unranked` have no rank.
     """
 
     workload: Workload
@@ -52,6 +54,7 @@ class UngateView:
     under_way: Collection[str] = ()
     family: str = ""
     gates: Gates = field(default_factory=lambda: Gates(frozenset()))
+    unranked: Collection[str] = ()
 
 
 class Span(NamedTuple):
@@ -72,6 +75,7 @@ def ungate(view: UngateView, now: float) -> list[Action]:
     unhealthy = set(view.workload.status.unhealthy)
     ranks = {one.name: one.ranks for one in view.workload.request.pod_sets}
     spans = _spans(view.workload, admission)
+    firsts = first_ranks(view.workload, view.unranked) if "PlacesOnPods" in view.gates else {}
     pods = _by_pod_set(view)
     for given in admission.pod_sets:
         listed = pods.get(given.name)
@@ -84,7 +88,12 @@ def ungate(view: UngateView, now: float) -> list[Action]:
         if places is None and _awaits_second_pass(view.gates, given.topology, unhealthy):
             continue
         placed = _greedily(listed, given.topology) if places is None else zip(listed, places, strict=True)
-        actions += _let_go(placed, given.topology, unhealthy)
+        let_go = _let_go(placed, given.topology, unhealthy)
+        if given.name in firsts:
+            rule = ranks.get(given.name, Ranks())
+            indexes = {pod.uid: _rank(pod, rule, given.count, span) for pod in listed} if rule.index_label else {}
+            let_go = _numbered(let_go, indexes, listed, given.topology, firsts[given.name])
+        actions += let_go
     return actions
 
 
@@ -113,6 +122,31 @@ def _let_go(placed: Iterable[tuple[Pod, int]], topology: Assignment, unhealthy: 
         if domain not in selectors:
             selectors[domain] = dict(zip(topology.levels, path, strict=True))
         yield Ungate(pod, selectors[domain])
+
+
+def _numbered(
+    ungated: Iterable[Ungate],
+    indexes: Mapping[str, int | None],
+    pods: Sequence[Pod],
+    topology: Assignment,
+    first: int,
+) -> Iterator[Ungate]:
+    """Add the rank of each pod: by its index, otherwise that of a free slot in its domain, or any that is free."""
+    taken = {rank for pod in pods if not pod.gated and not pod.deleting and (rank := rank_of(pod)) is not None}
+    taken |= {first + index for index in indexes.values() if index is not None}
+    ends = [first, *(first + end for end in accumulate(topology.counts))]
+    slots = {path: iter(range(*pair)) for path, pair in zip(topology.values, pairwise(ends), strict=True)}
+    rest = iter(range(first, ends[-1]))
+    for one in ungated:
+        index = indexes.get(one.pod.uid)
+        if index is not None:
+            yield replace(one, rank=first + index)
+            continue
+        own = slots[tuple(one.selector.values())]
+        rank = next((slot for slot in chain(own, rest) if slot not in taken), None)
+        if rank is not None:
+            taken.add(rank)
+        yield replace(one, rank=rank)
 
 
 # By rank

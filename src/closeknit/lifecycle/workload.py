@@ -18,6 +18,7 @@ from ..decide.status import ADMITTED, admitted_event, evicted, is_ready, not_yet
 from ..model.cluster_queue import ClusterQueue, LocalQueue
 from ..model.event import Event
 from ..model.gates import Gates
+from ..model.maintenance import EVICTED, Maintenance
 from ..model.settings import Settings
 from ..model.workload import Check, CheckState, Conditions, Status, Workload
 from ..queue.pending_queue import BYPASSED
@@ -40,7 +41,7 @@ class WorkloadView:
     """`cluster_queue` is the one that it holds quota of or is queued in; `is_active`: whether that one is active.
 
     `orphaned`: it was created for a job that no longer exists. `bypassed`: the shared reason of its parked class, if it
-    was not evaluated itself.
+    was not evaluated itself. `maintenance`: the window that has begun and drains its nodes.
     """
 
     workload: Workload
@@ -51,6 +52,7 @@ class WorkloadView:
     is_active: bool = True
     orphaned: bool = False
     bypassed: str = ""
+    maintenance: Maintenance | None = None
 
     @property
     def status(self) -> Status:
@@ -259,6 +261,13 @@ def _stopped(view: WorkloadView, now: float) -> Iterable[Action]:
         yield _cancelled(view, "Suspended", f"LocalQueue {workload.queue} is stopped", now)
 
 
+def _maintained(view: WorkloadView, now: float) -> Iterable[Action]:
+    """Evict a workload as a whole when the maintenance of some of its nodes begins; it is requeued once it stopped."""
+    window, workload = view.maintenance, view.workload
+    if window is not None and workload.reserved and not workload.evicted:
+        yield _drained(view, EVICTED, f'Maintenance "{window.name}" of its nodes has begun, {window.times}', now)
+
+
 def _drained(view: WorkloadView, reason: str, message: str, now: float) -> StatusChange:
     after, events = evicted(view.workload, reason, message, now)
     return StatusChange(view.workload, after, tuple(events))
@@ -327,6 +336,7 @@ RULES: tuple[Rule, ...] = (
     _listed,
     _judged,
     _stopped,
+    _maintained,
     _ran_too_long,
     _took_too_long,
     _admitted,

@@ -166,6 +166,20 @@ OUR_GATES = (
         "A pod counts as a workload's only if its owners lead to the workload's owner.",
         ours=True,
     ),
+    Gate(
+        "PlacesOnPods",
+        True,
+        "Pods get labels with their rank and their domains; jobs that request it get host files.",
+        _TAS,
+        ours=True,
+    ),
+    Gate(
+        "MaintenanceWindows",
+        True,
+        "Nodes of a Maintenance take only workloads that end before it, and are drained when it begins.",
+        (*_TAS, "FilterAtEveryLevel"),
+        ours=True,
+    ),
     Gate("VictimsByDomain", False, "Victims are chosen so that one domain is freed at the lowest cost.", ours=True),
     Gate("WaitForTighter", False, "A preferred placement waits a limited time for a tighter one.", ours=True),
 )

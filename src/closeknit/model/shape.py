@@ -18,6 +18,8 @@ from .resources import PODS, Resources
 
 Operator = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
 HARD_EFFECTS = ("NoSchedule", "NoExecute")
+MAINTENANCE = "closeknit.dev/Maintenance"
+"""The effect of a taint that stands for a maintenance window; its key is the name of the window."""
 
 _INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})", re.ASCII)
 
@@ -29,6 +31,11 @@ class Taint(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+
+    @property
+    def cause(self) -> str:
+        """How a refusal names what keeps pods off the node."""
+        return f'maintenance "{self.key}" {self.value}' if self.effect == MAINTENANCE else f'taint "{self}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +125,8 @@ class Shape:
     """`required` is None without required affinity; an empty tuple of terms matches no node.
 
     `requests` is the total of one pod. `containers` are its containers in start order: init containers and sidecars as
-    listed, then the others. `overhead` and `pod_level` are the pod's own overhead and pod-level resources.
+    listed, then the others. `overhead` and `pod_level` are the pod's own overhead and pod-level resources. `clear_of`
+    are the maintenance windows that its pods are sure not to reach.
     """
 
     requests: Amounts
@@ -129,13 +137,14 @@ class Shape:
     containers: tuple[Container, ...] = ()
     overhead: Amounts = ()
     pod_level: Needs | None = None
+    clear_of: tuple[Taint, ...] = ()
     _hash: int = field(init=False, repr=False, compare=False)
     _plain: Shape | None = field(init=False, repr=False, compare=False)
     charge: Amounts = field(init=False, repr=False, compare=False)
     """What one pod takes from a node, by resource: its requests and 1 of `pods`."""
 
     def __post_init__(self) -> None:
-        choice = (self.selector, self.tolerations, self.required, self.preferred)
+        choice = (self.selector, self.tolerations, self.required, self.preferred, self.clear_of)
         needs = (self.requests, self.containers, self.overhead, self.pod_level)
         object.__setattr__(self, "_hash", hash((choice, needs)))
         object.__setattr__(self, "_plain", None)

@@ -22,6 +22,7 @@ from ..dialects import core
 from ..dialects import pods as pod_wire
 from ..dialects.kueue import objects as kueue
 from ..dialects.limits import limit_ranges, runtime_class
+from ..dialects.maintenance import maintenance
 from ..model.cluster_queue import AdmissionCheck, LocalQueue
 from ..model.gates import Gates
 from ..model.node import Node
@@ -108,6 +109,7 @@ class ClusterCache:
             kinds.PROVISIONING_REQUEST: self._request,
             kinds.WORKLOAD: self._workload,
             kinds.DAEMON_SET: self._daemon_set,
+            kinds.MAINTENANCE: self._maintenance,
         }
 
     @property
@@ -251,6 +253,24 @@ class ClusterCache:
             if raw.get("globalDefault") is True:
                 before: int | None = self.around.default_priority
                 self.around.default_priority = raw["value"] if before is None else min(before, raw["value"])
+
+    def _maintenance(self, change: Change) -> None:
+        name = change.object["metadata"]["name"]
+        if change.type == "DELETED":
+            self.end_maintenance(name)
+            return
+        window = maintenance(change.object)
+        if window.ends <= self.now():
+            self.end_maintenance(name)
+        elif window != self.world.windows.get(name):
+            self.world.put_window(window)
+            self.wakes.note(WakeEvent.NODE_CHANGED)
+
+    def end_maintenance(self, name: str) -> None:
+        """Forget a window that is over or was cancelled, and wake the workloads that may use its nodes again."""
+        if name in self.world.windows:
+            self.world.drop_window(name)
+            self.wakes.note(WakeEvent.NODE_CHANGED)
 
     # Queues and the objects that they refer to
 

@@ -17,7 +17,7 @@ import msgspec
 from ..cluster.files import Pieces, decoded, files, identity, not_kubernetes, opened, shown, unquoted_labels
 from ..cluster.mistakes import Mistakes
 from ..cluster.typed import EVERY, Tick, explain
-from ..dialects import core, timestamps
+from ..dialects import core, maintenance, timestamps
 from ..dialects.kueue import keys
 from ..dialects.kueue.jobs.kinds import KINDS
 from ..dialects.kueue.jobs.train_job import GROUP as TRAINER
@@ -153,6 +153,7 @@ _KUEUE = (
 KEPT = frozenset(
     [
         *((GROUP, kind) for kind in _KUEUE),
+        (maintenance.GROUP, maintenance.KIND),
         ("", "Namespace"),
         ("", "LimitRange"),
         ("node.k8s.io", "RuntimeClass"),

@@ -12,10 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..cluster.files import check_size, decoded, opened, shown
+from ..cluster.files import check_size, decoded, identity, opened, shown
 from ..cluster.mistakes import Mistakes
 from ..cluster.typed import Tick, objects
 from ..dialects import core
+from ..dialects.field import Field
+from ..dialects.kueue.objects.rules import check_maintenance
+from ..dialects.maintenance import KIND, maintenance
+from ..model.maintenance import Maintenance
 from ..model.mistake import InputError, Mistake, refuse
 from ..model.node import Node
 from ..model.resources import ABSURD, PODS
@@ -36,6 +40,7 @@ class FileNodes:
     table: NodeTable
     used: dict[str, IntArray] = field(default_factory=dict)
     warnings: list[Mistake] = field(default_factory=list)
+    windows: list[Maintenance] = field(default_factory=list)
 
 
 class FileNode(core.WireNode):
@@ -55,8 +60,9 @@ def read_nodes(paths: Sequence[str], tick: Tick | None = None) -> FileNodes:
     mistakes = Mistakes()
     warnings = _Warnings()
     parts: list[_Part] = []
+    windows: list[Maintenance] = []
     for path in paths:
-        found = list(_read(path, mistakes, warnings, tick))
+        found = list(_read(path, mistakes, warnings, windows, tick))
         if not found and not mistakes:
             raise refuse("there is no Node in it", "give what kubectl get nodes -o json prints, or pools", shown(path))
         parts += found
@@ -65,7 +71,7 @@ def read_nodes(paths: Sequence[str], tick: Tick | None = None) -> FileNodes:
     _check_unique(parts, table, mistakes)
     mistakes.check()
     used = join_columns([(len(part.table), part.used) for part in parts])
-    return FileNodes(table, used, warnings.as_list())
+    return FileNodes(table, used, warnings.as_list(), windows)
 
 
 def holds_pools(path: str) -> bool:
@@ -86,7 +92,9 @@ def name_some(names: Sequence[str], total: int | None = None) -> str:
     return ", ".join(names[:NAMED]) + (f" and {more} more" if more else "")
 
 
-def _read(path: str, mistakes: Mistakes, warnings: _Warnings, tick: Tick | None) -> Iterator[_Part]:
+def _read(
+    path: str, mistakes: Mistakes, warnings: _Warnings, windows: list[Maintenance], tick: Tick | None
+) -> Iterator[_Part]:
     raw_pools: list[tuple[str, dict[str, Any]]] = []
     nodes: dict[str, list[Node]] = {}
 
@@ -95,7 +103,15 @@ def _read(path: str, mistakes: Mistakes, warnings: _Warnings, tick: Tick | None)
             raw_pools.append((where, raw))
         return is_pool(raw)
 
-    for where, _, wire in objects(path, FileNode, "Node", mistakes, tick, stray):
+    def window(where: str, raw: Any) -> None:
+        checked = Field.root(raw, where, identity(raw))
+        check_maintenance(checked)
+        for mistake in checked.report.mistakes:
+            mistakes.add(mistake)
+        if not checked.report:
+            windows.append(maintenance(raw))
+
+    for where, _, wire in objects(path, FileNode, "Node", mistakes, tick, stray, {KIND: window}):
         node = _node(wire, where, mistakes)
         if node is not None:
             nodes.setdefault(where, []).append(node)

@@ -96,10 +96,21 @@ class PendingWorkload:
 def pending_workload(workload: Workload, queue: str, settings: Settings, gates: Gates) -> PendingWorkload:
     asked = demands(workload, settings, "ReclaimablePods" in gates)
     priority = effective_priority(workload, gates)
-    key = (_equivalence_key(priority, workload.request, asked, Policy.of(gates)), workload.replaces)
+    key = (
+        _equivalence_key(priority, workload.request, asked, Policy.of(gates)),
+        workload.replaces,
+        _limit(workload, gates),
+    )
     entry = PendingWorkload(workload, queue, asked, key, priority, queue_time(workload, settings, gates))
     entry.unexplained = is_unexplained(workload, gates)
     return entry
+
+
+def _limit(workload: Workload, gates: Gates) -> int | None:
+    """The seconds that it may still run, which decide whether it may use nodes until their maintenance begins."""
+    if workload.max_seconds is None or "MaintenanceWindows" not in gates:
+        return None
+    return workload.max_seconds - workload.status.executed
 
 
 def is_unexplained(workload: Workload, gates: Gates) -> bool:

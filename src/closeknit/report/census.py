@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..model.resources import PODS
+from ..model.shape import MAINTENANCE, Taint
 from ..model.topology import Path
 from ..state.snapshot import Snapshot
 from ..state.table import IntArray
@@ -28,6 +30,8 @@ class Census:
     usable: list[IntArray]
     allocatable: list[IntArray]
     used: list[IntArray]
+    windows: tuple[tuple[Taint, list[IntArray]], ...] = ()
+    """The maintenance windows, each with the number of its nodes in every domain."""
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Census:
@@ -41,7 +45,9 @@ class Census:
             allocatable - np.maximum(snapshot.remaining, 0),
         )
         columns = [summed_up(tree, column) for column in bottom]
-        return cls(tree, snapshot.resources, [c[0] for c in columns[0]], [c[0] for c in columns[1]], *columns[2:])
+        nodes, able, whole, used = columns
+        counts = [c[0] for c in nodes], [c[0] for c in able]
+        return cls(tree, snapshot.resources, *counts, whole, used, tuple(_windows(snapshot)))
 
     def main_resource(self) -> str:
         """The resource to show first: accelerators if there are any, else cpu."""
@@ -55,6 +61,15 @@ class Census:
 
     def path(self, level: int, domain: int) -> Path:
         return self.tree.path(level, domain)
+
+
+def _windows(snapshot: Snapshot) -> Iterator[tuple[Taint, list[IntArray]]]:
+    table, starts = snapshot.table, snapshot.tree.nodes[:-1]
+    for taint in dict.fromkeys(one for taints in table.taints for one in taints if one.effect == MAINTENANCE):
+        covered = np.array([taint in taints for taints in table.taints])[table.taint_codes]
+        if covered.any():
+            counts = summed_up(snapshot.tree, _sums(covered.astype(np.int64)[None, :], starts))
+            yield taint, [column[0] for column in counts]
 
 
 def _sums(columns: IntArray, starts: IntArray) -> IntArray:

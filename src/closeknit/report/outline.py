@@ -27,8 +27,10 @@ def outline(census: Census, deepest: int, resource: str, wide: bool = False) -> 
         whole, used = int(census.allocatable[level][at, domain]), int(census.used[level][at, domain])
         drawn = bar([(USED, used), (FREE, whole - used)])
         free = f"{rough(resource, whole - used):>8} of {rough(resource, whole)} {resource} free"
-        yield f"{label:<{width}}  {_nodes(census, level, domain):<22}  {drawn}  {free}" + (
-            _others(census, level, domain, resource) if wide else ""
+        yield (
+            f"{label:<{width}}  {_nodes(census, level, domain):<22}  {drawn}  {free}"
+            + (_others(census, level, domain, resource) if wide else "")
+            + _maintenance(census, level, domain, deepest)
         )
 
 
@@ -49,6 +51,17 @@ def _nodes(census: Census, level: int, domain: int) -> str:
     nodes, out = int(census.nodes[level][domain]), int(census.nodes[level][domain] - census.usable[level][domain])
     text = "1 node" if nodes == 1 else f"{nodes} nodes"
     return f"{text}, {out} out" if out else text
+
+
+def _maintenance(census: Census, level: int, domain: int, deepest: int) -> str:
+    """The windows that cover the domain, at its own line; those of a part of it only where the part has no line."""
+    shown = []
+    for taint, counts in census.windows:
+        covered, nodes = int(counts[level][domain]), int(census.nodes[level][domain])
+        if covered == nodes or (covered and level == deepest):
+            part = "" if covered == nodes else f" ({covered} of {nodes} nodes)"
+            shown.append(f"  {taint.cause}{part}")
+    return "".join(shown)
 
 
 def _others(census: Census, level: int, domain: int, shown: str) -> str:
@@ -86,6 +99,9 @@ def _domain_json(census: Census, level: int, domain: int, deepest: int) -> dict[
         "usable": int(census.usable[level][domain]),
         "resources": resources,
     }
+    windows = [taint.key for taint, counts in census.windows if counts[level][domain]]
+    if windows:
+        value["maintenance"] = windows
     if level < deepest:
         first, last = census.tree.first[level][domain : domain + 2].tolist()
         value["domains"] = [_domain_json(census, level + 1, child, deepest) for child in range(first, last)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..cluster.kinds import POD
 from ..cluster.port import Key, Patch, Raw, Write
 from ..dialects import timestamps
@@ -10,14 +12,14 @@ from ..lifecycle.action import EndPod, Ungate
 from ..model.pod import Pod
 
 
-def ungated(action: Ungate, raw: Raw) -> Write:
-    """Remove the gate and add the selector of the place; the write conflicts if the pod has changed meanwhile."""
+def ungated(action: Ungate, raw: Raw, labels: Mapping[str, str]) -> Write:
+    """Remove the gate and add the selector and labels of the place; a Conflict if the pod has changed meanwhile."""
     spec = raw["spec"]
     gates = [gate for gate in spec.get("schedulingGates") or () if gate.get("name") != TOPOLOGY_GATE]
     selector = {**(spec.get("nodeSelector") or {}), **action.selector}
     version = raw["metadata"]["resourceVersion"]
     body = {
-        "metadata": {"resourceVersion": version},
+        "metadata": {"resourceVersion": version, **({"labels": dict(labels)} if labels else {})},
         "spec": {"schedulingGates": gates or None, "nodeSelector": selector},
     }
     return Patch(_key(action.pod), body)

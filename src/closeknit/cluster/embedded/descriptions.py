@@ -34,6 +34,7 @@ KINDS = {
     "AdmissionCheck": "A condition besides quota that must hold before a workload is admitted.",
     "WorkloadPriorityClass": "A name for how important a workload is.",
     "ProvisioningRequestConfig": "How nodes are requested before a workload is admitted.",
+    "Maintenance": "Nodes that are reserved for work on them between two times.",
     "TrainingRuntime": "A template for training runs of a namespace.",
     "ClusterTrainingRuntime": "A template for training runs of any namespace.",
     "ProvisioningRequest": "A request for nodes.",
@@ -124,6 +125,13 @@ _FIELDS = {
     "Topology.spec": {
         "levels": "Node labels, coarse to fine: block, rack, host.",
         "levels.nodeLabel": "Nodes with the same value of this label, and of those above, are one domain.",
+    },
+    "Maintenance.spec": {
+        "domains": "The nodes: those with all labels of at least one entry, also if they join later.",
+        "domains.nodeLabels": "Labels with these values, all of which a node has.",
+        "drain": "Whether workloads that still run there when it begins are evicted and requeued.",
+        "from": "When it begins; only workloads that are sure to end before are placed there.",
+        "until": "When it ends.",
     },
     "AdmissionCheck.spec": {
         "controllerName": "The controller that performs the check.",

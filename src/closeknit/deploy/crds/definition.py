@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from ...cluster.embedded.rest.custom_rows import COLUMNS, CONDITIONS
-from ...cluster.kinds import KINDS, WORKLOAD, Kind
+from ...cluster.kinds import KINDS, MAINTENANCE, WORKLOAD, Kind
 from ...dialects.kueue.jobs.job_kind import AGE, Column
 from .schema import schema
 
 Raw = dict[str, Any]
 
 KUEUE_KINDS: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind.group == WORKLOAD.group)
+DEFINED: tuple[Kind, ...] = (*KUEUE_KINDS, MAINTENANCE)
+"""The kinds of Kueue, and our own."""
 SELECTABLE: dict[Kind, tuple[str, ...]] = {WORKLOAD: (".status.admission.clusterQueue",)}
 """Fields that `kubectl get --field-selector` can select by, besides names."""
 
@@ -20,7 +22,7 @@ EMBEDDED_ONLY = ("wl",)
 
 
 def definitions() -> list[Raw]:
-    return [definition(kind) for kind in KUEUE_KINDS]
+    return [definition(kind) for kind in DEFINED]
 
 
 def definition(kind: Kind) -> Raw:

@@ -29,6 +29,7 @@ FILLED: dict[str, frozenset[Path]] = {
 NEEDED: dict[str, frozenset[Path]] = {
     "AdmissionCheck": frozenset({"spec"}),
     "LocalQueue": frozenset({"spec", "spec.clusterQueue"}),
+    "Maintenance": frozenset({"spec"}),
     "ProvisioningRequestConfig": frozenset({"spec"}),
     "Topology": frozenset({"spec"}),
     "Workload": frozenset({"spec", "spec.podSets"}),

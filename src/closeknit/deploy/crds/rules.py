@@ -141,6 +141,10 @@ RULES: dict[str, Rules] = {
         "spec.clusterQueue": (CelRule("self == oldSelf", "cannot be changed: create a new LocalQueue"),),
         "spec.fairSharing.weight": (WEIGHT,),
     },
+    "Maintenance": {
+        "spec": (CelRule("self.until > self.from", "must be after from", ".until"),),
+        "spec.domains[].nodeLabels": (_LABELS,),
+    },
     "ResourceFlavor": {
         "": (
             CelRule(

@@ -16,6 +16,7 @@ from ....dialects.kueue.objects.state import STANDING, state_of
 from ...kinds import (
     CLUSTER_QUEUE,
     LOCAL_QUEUE,
+    MAINTENANCE,
     RESOURCE_FLAVOR,
     TOPOLOGY,
     WORKLOAD,
@@ -91,6 +92,12 @@ COLUMNS: dict[Kind, tuple[Column | ComputedColumn, ...]] = {
     LOCAL_QUEUE: (Column("ClusterQueue", "spec.clusterQueue"), _PENDING, _ADMITTED, _QUEUE_STATE),
     RESOURCE_FLAVOR: (AGE, Column("Topology", "spec.topologyName"), _PLAIN_STATE),
     TOPOLOGY: (AGE, ComputedColumn("Levels", _levels), _PLAIN_STATE),
+    MAINTENANCE: (
+        Column("From", "spec.from"),
+        Column("Until", "spec.until"),
+        Column("Drain", "spec.drain"),
+        AGE,
+    ),
     WORKLOAD_PRIORITY_CLASS: (Column("Value", "value", "integer"),),
     **{one.served: one.columns for one in JOB_KINDS},
 }

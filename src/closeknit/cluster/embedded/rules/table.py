@@ -65,6 +65,7 @@ RULES: dict[Kind, KindRule] = {
     kinds.LEASE: LEASE_RULE,
     **{kind: KUEUE_RULE for kind in KINDS if kind.group == kinds.WORKLOAD.group},
     kinds.RESOURCE_FLAVOR: FLAVOR_RULE,
+    kinds.MAINTENANCE: KUEUE_RULE,
     kinds.JOB_SET: JOB_SET_RULE,
     kinds.LEADER_WORKER_SET: LEADER_WORKER_SET_RULE,
     kinds.MPI_JOB: MPI_JOB_RULE,

@@ -14,7 +14,7 @@ from ....model.gates import Gates
 from ....model.nearest import nearest
 from ... import known_fields as fields
 from ...field import CLOSE, Field
-from ...own_marks import OF_NODES, OF_PODS, check_marks
+from ...own_marks import OF_JOBS, OF_NODES, OF_PODS, check_marks
 from .. import keys
 from ..topology_request import TopologyRequest
 from . import marks
@@ -57,7 +57,7 @@ def check_job(job: Field, kind: str) -> None:
     check_fields(job, kind)
     for metadata in (job.at("metadata"), *(_along(job, BETWEEN[kind]) if kind in BETWEEN else ())):
         _check_metadata(metadata, of_pods=False)
-        read, elsewhere = (OF_PODS, OF_NODES) if kind in RUNS_ITSELF else ({}, {**OF_PODS, **OF_NODES})
+        read, elsewhere = (OF_PODS, OF_NODES) if kind in RUNS_ITSELF else (OF_JOBS, {**OF_PODS, **OF_NODES})
         check_marks(metadata.at("annotations"), read, elsewhere, "put it on the pod template")
 
 

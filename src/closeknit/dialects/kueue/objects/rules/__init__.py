@@ -1,4 +1,4 @@
-"""The validation rules of Kueue's API, with messages that name the field and the remedy; one table by kind.
+"""The validation rules of Kueue's API and of our own kind; messages name the field and the remedy.
 
 An update check validates the new object as well as the change. `jobs.identity` checks the names of objects, `jobs` the
 pod sets of a Workload.
@@ -17,6 +17,7 @@ from .classes import (
 )
 from .cluster_queues import check_cluster_queue, check_cluster_queue_update
 from .flavors import check_flavor, check_flavor_update
+from .maintenances import check_maintenance
 from .queues import check_cohort, check_local_queue, check_local_queue_update
 from .topologies import check_topology, check_topology_update
 from .workload_updates import check_workload_update
@@ -29,6 +30,7 @@ __all__ = [
     "check_cohort",
     "check_flavor",
     "check_local_queue",
+    "check_maintenance",
     "check_priority_class",
     "check_provisioning_config",
     "check_topology",
@@ -41,6 +43,7 @@ CREATE_CHECKS: dict[str, Callable[[Field], None]] = {
     "ClusterQueue": check_cluster_queue,
     "Cohort": check_cohort,
     "LocalQueue": check_local_queue,
+    "Maintenance": check_maintenance,
     "ProvisioningRequestConfig": check_provisioning_config,
     "ResourceFlavor": check_flavor,
     "Topology": check_topology,

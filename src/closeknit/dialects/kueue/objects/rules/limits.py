@@ -302,6 +302,11 @@ LIMITS: dict[str, Limits] = {
     },
     "Cohort": {**_GROUPS, "spec.parentName": OBJECT, **_WEIGHT, **_CONDITIONS},
     "LocalQueue": {"spec.clusterQueue": OBJECT, **_WEIGHT, **_USAGES, **_CONDITIONS},
+    "Maintenance": {
+        "spec.domains": Entries(256, least=1),
+        "spec.domains[].nodeLabels": Entries(16, least=1),
+        "spec.domains[].nodeLabels{}": _VALUE,
+    },
     "ProvisioningRequestConfig": {
         "spec.provisioningClassName": Text(MAX_PREFIX, least=1, form=NAME),
         "spec.parameters": Entries(100),
