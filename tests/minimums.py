@@ -38,7 +38,7 @@ def prepared() -> Path:
     wanted = "\n".join(minimums())
     if not stamp.is_file() or stamp.read_text() != wanted:
         venv.create(FOLDER, with_pip=True, clear=True)
-        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        pip: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, *minimums(), *TOOLS], check=True, timeout=600)
         subprocess.run([*pip, "--no-deps", "--editable", str(ROOT)], check=True, timeout=600)
         stamp.write_text(wanted)
@@ -48,7 +48,7 @@ def prepared() -> Path:
 def main(tests: list[str]) -> int:
     chosen = tests or [one for one in TESTS if (ROOT / one).exists()]
     print(f"with {', '.join(minimums())}", flush=True)
-    command = [prepared(), "-m", "pytest", "-n", "2", "-q", "-p", "no:cacheprovider", *chosen]
+    command: list[str | Path] = [prepared(), "-m", "pytest", "-n", "2", "-q", "-p", "no:cacheprovider", *chosen]
     return subprocess.run(command, cwd=ROOT, timeout=1200).returncode
 
 

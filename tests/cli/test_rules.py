@@ -26,6 +26,7 @@ from closeknit.host.rules import decode, encode
 from closeknit.model.address import Address
 from closeknit.model.gates import Gates
 from closeknit.model.settings import FAIR, PodsReady, Settings, Transformation
+from host.reviews import TOKEN, Reviews
 
 GATES = Gates.profile("kueue", {"TASFailedNodeReplacement": False})
 SETTINGS = Settings(FAIR, ("example.com/",), (Transformation("cpu", {"credits": 2}),), pods_ready=PodsReady(30.0))
@@ -92,8 +93,11 @@ def test_what_becomes_of_a_failed_node_follows_from_the_gates_of_the_host(live: 
 class Outside:
     """A client with just the calls under test, of a Kubernetes cluster with its controller outside."""
 
-    async def tree(self, _verb: str, path: str) -> dict[str, Any]:
+    async def tree(self, _verb: str, path: str, _body: object = None) -> dict[str, Any]:
         raise NotFound(path)
+
+    async def token(self) -> str:
+        return TOKEN
 
     async def get(self, _kind: Kind, _namespace: str, name: str) -> dict[str, Any]:
         raise NotFound(name)
@@ -127,7 +131,8 @@ def test_the_rules_of_a_controller_outside_the_cluster_apply(monkeypatch: pytest
     async def asked() -> EffectiveRules:
         health = Health(Decisions(Memory()))
         health.host = cast(KubernetesHost, SimpleNamespace(options=EmbeddedOptions(GATES, Settings(FAIR))))
-        (port,) = await health.start(Address("127.0.0.1", 0))
+        health.access.client = cast(Client, Reviews())
+        (port,) = await health.start(None, Address("127.0.0.1", 0))
         monkeypatch.setenv(VARIABLE, f"http://127.0.0.1:{port}")
         try:
             return await Given("", {}, None, False).on(cast(Client, Outside()))

@@ -38,6 +38,7 @@ from ..model.settings import Settings
 from ..model.workload import Workload
 from ..observe.cluster_cache import ClusterCache
 from ..observe.live_jobs import Managed
+from ..observe.membership import links
 from ..write.events import Recorder
 from ..write.in_flight import Flight, InFlight
 from ..write.token_bucket import Rate
@@ -117,8 +118,9 @@ class ControlPlane:
             self.redelivery,
             recorder,
         )
-        sets = filter(groups.live.is_on, SETS)
-        watched = (*self.cache.kinds, *jobs.live.kinds, *NAMED, *sets, *ungateable.kinds, POD_TEMPLATE)
+        managing = (*jobs.live.kinds, *filter(groups.live.is_on, SETS))
+        owners = links(self.cache, managing)
+        watched = (*self.cache.kinds, *managing, *owners, *NAMED, *ungateable.kinds, POD_TEMPLATE)
         self.watches: tuple[Kind, ...] = tuple(dict.fromkeys(watched))
         """The kinds whose changes the host has to pass to `see`."""
         self._in_flight: InFlight[Component] = InFlight()

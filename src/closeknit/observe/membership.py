@@ -11,13 +11,15 @@ kind that is not watched cannot be verified at all (docs/designs/members-by-owne
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum, auto
 
 from ..cluster import kinds
+from ..cluster.kinds import Kind
 from ..cluster.port import Raw
 from ..dialects.kueue import keys
 from ..dialects.kueue.jobs import marks
-from ..dialects.kueue.jobs.children import is_child
+from ..dialects.kueue.jobs.children import between, is_child
 from ..dialects.kueue.jobs.kinds import LIVE, SERVING, pod_groups
 from ..model.pod import Pod
 from .cluster_cache import ClusterCache
@@ -54,6 +56,12 @@ def kinship(cache: ClusterCache, pod: Pod, workload: Raw) -> Kinship:
 
 
 _SETS = frozenset(name for _, name in SERVING)
+
+
+def links(cache: ClusterCache, managed: Iterable[Kind]) -> list[Kind]:
+    """The kinds to watch, besides those that are managed, so that chains of owners can be followed."""
+    names = between(kind.kind for kind in managed) if GATE in cache.gates else ()
+    return [kinds.BY_NAME[one] for one in (*LIVE, *SERVING) if one[1] in names and one in kinds.BY_NAME]
 
 
 def _names_group(pod: Raw, workload: Raw) -> bool:

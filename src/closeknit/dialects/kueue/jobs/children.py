@@ -7,7 +7,7 @@ not made by the owner's controller. An owner of a kind that is not listed here m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from .raw import Raw, at, items, number
 
@@ -27,6 +27,19 @@ def is_child(owner: Raw, child: Raw) -> bool:
         return True
     check = known.get(child.get("kind", ""))
     return check is not None and check(owner, child)
+
+
+def between(owners: Iterable[str]) -> set[str]:
+    """The kinds that may stand between owners of these kinds and their pods: {"Job", "JobSet"} for a TrainJob."""
+    found: set[str] = set()
+    ahead = list(owners)
+    while ahead:
+        kind = ahead.pop()
+        children = _CHILDREN if kind == "AppWrapper" else _CHILDREN.get(kind, {})
+        new = children.keys() - found - {"Pod"}
+        found |= new
+        ahead += new
+    return found
 
 
 def _name(raw: Raw) -> str:
