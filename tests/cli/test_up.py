@@ -283,7 +283,7 @@ def test_a_folder_that_others_can_list_is_used_with_a_note(start: Start, tmp_pat
     code, _, err = up.end()
     assert code == 0
     assert err == (
-        f"note: other users can list {folder} (0755), though they cannot read its token, key and state; "
+        f"note: other users can list {folder} (0755), though they cannot read its tokens, key and state; "
         "chmod 700 prevents that\n"
     )
     open_to_others = [path.name for path in folder.iterdir() if path.stat().st_mode & 0o077]
@@ -298,7 +298,7 @@ def test_a_world_writable_folder_is_rejected(start: Start, tmp_path: Path) -> No
     assert code == 2
     assert err == (
         f"error: {folder}: every user may write here, so keys and state are not safe; "
-        "choose another folder, or chmod 700 this one\n"
+        f"choose a folder of your own, such as {folder / 'closeknit'}\n"
     )
     assert list(folder.iterdir()) == []
 
