@@ -24,8 +24,8 @@ def group(*flavors: Raw, covers: tuple[str, ...] = ("cpu",)) -> Raw:
 
 
 def largest() -> Raw:
-    """256 flavors, 256 resources, 64 checks on 64 flavors, with names as long as etcd stores: rules may not cost much."""
-    head = "n" * 130
+    """256 flavors, 256 resources, 64 checks on 64 flavors, with long names: rules may not cost too much for it."""
+    head = "n" * 90
     groups = [
         group(
             *(
