@@ -6,7 +6,7 @@ shared between pods with equal requests.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -38,10 +38,20 @@ class PodCache:
         notes, key = meta.get("annotations") or {}, f"{meta['namespace']}/{meta['name']}"
         if keys.WORKLOAD in notes or group_of(change.object):
             self._managed(change, key)
-        if any(note in notes for note in keys.TOPOLOGY_ANNOTATIONS):
+        if self._is_placed(notes):
+            self._leave_other(key)
             self._by_topology(change, key)
         else:
+            self._leave_placed(key)
             self._other(change, key)
+
+    def _is_placed(self, notes: Mapping[str, str]) -> bool:
+        """Whether a pod was placed by topology. One that names no workload never was, so that it cannot drain.
+
+        Kueue looks at the topology annotations alone.
+        """
+        by_topology = any(note in notes for note in keys.TOPOLOGY_ANNOTATIONS)
+        return by_topology and (keys.WORKLOAD in notes or "CountDrainingPods" not in self.world.gates)
 
     def _managed(self, change: Change, key: str) -> None:
         if change.type == "DELETED":
@@ -58,12 +68,21 @@ class PodCache:
             self._placed.add(key)
             requests = self._requests(change.object)
             self.world.put_placed_pod(key, PlacedPod(owner, pod.pod_set, node, requests, pod.deleting))
-        elif key in self._placed:
+        else:
+            self._leave_placed(key)
+
+    def _leave_placed(self, key: str) -> None:
+        if key in self._placed:
             self._placed.discard(key)
             drained = key in self.world.placed.draining
             self.world.drop_placed_pod(key)
             if drained:
                 self.freed()
+
+    def _leave_other(self, key: str) -> None:
+        if key in self.world.other_pods:
+            self.world.drop_pod(key)
+            self.freed()
 
     def put(self, key: str, pod: OtherPod) -> None:
         """Add the requests of an unmanaged pod, from a reader that keeps nothing else of it."""
@@ -73,9 +92,8 @@ class PodCache:
         node, known = _node_of(change), self.world.other_pods.get(key)
         if node and (known is None or known.node != node):
             self.put(key, OtherPod(node, self._requests(change.object), _daemon_of(change.object)))
-        elif not node and known is not None:
-            self.world.drop_pod(key)
-            self.freed()
+        elif not node:
+            self._leave_other(key)
 
     def _requests(self, raw: Raw) -> Resources:
         requests = core.requests(msgspec.convert(raw["spec"], core.PodSpec))
