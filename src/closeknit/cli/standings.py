@@ -14,6 +14,7 @@ from dataclasses import replace
 from ..cluster import kinds
 from ..decide.obstacles import Obstacle, Obstacles, in_one_line
 from ..decide.what_if import Story, WhatIfOptions, play
+from ..lifecycle.starting import unstarted_for_long
 from ..model.mistake import NotThere, not_there
 from ..model.nearest import did_you_mean
 from ..model.workload import Workload
@@ -95,7 +96,9 @@ def _placed(ask: StandingQuery, key: str) -> Standing:
     world = ask.state.scheduler.world
     pods = (world.other_pods.get(pod) for pod in ask.state.pods_of.get(key, ()))
     on = Counter(pod.node for pod in pods if pod is not None)
-    return placed(world, ask.state.workloads[key], ask.state.name_of(key), ask.now, on)
+    one = ask.state.workloads[key]
+    late = unstarted_for_long(ask.state.cache.pods_of(key), one.status.conditions["Admitted"].since, ask.now)
+    return replace(placed(world, one, ask.state.name_of(key), ask.now, on), unstarted=late)
 
 
 def _waiting(ask: StandingQuery, story: Story, obstacles: Obstacles, key: str) -> Standing:

@@ -82,7 +82,7 @@ class TopologyUngater(Reconciler[str]):
             return
         self.batches.done(key, self.cache.now())
         family = self.cache.family_of(raw)
-        pods = self.cache.pods.of_workload(f"{workload.namespace}/{family or workload.name}")
+        pods = self.cache.pods_of(key)
         view = UngateView(workload, pods, self.expected.under_way(key), family, self.cache.gates)
         for action in ungate(view, now):
             match action:

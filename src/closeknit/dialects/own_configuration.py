@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ..model.gates import ALL_GATES, PROFILES
 from ..model.nearest import did_you_mean
-from ..model.settings import NOT_READY_DELAY
+from ..model.settings import NOT_READY_DELAY, START_TIMEOUT
 from .field import Field
 from .node_choice import one_of
 from .spans import seconds
@@ -27,6 +27,7 @@ FIELDS: dict[str, Tree] = {
     "profile": READ,
     "featureGates": READ,
     "notReadyDelay": READ,
+    "startTimeout": READ,
     "writesPerSecond": READ,
     "eventsPerSecond": READ,
 }
@@ -34,13 +35,14 @@ FIELDS: dict[str, Tree] = {
 
 @dataclass(frozen=True, slots=True)
 class OwnConfiguration:
-    """`profile` is empty if not set. A rate of 0 means no limit."""
+    """`profile` is empty if not set. A rate or time of 0 means no limit."""
 
     profile: str = ""
     gates: dict[str, bool] = field(default_factory=dict)
     not_ready_delay: float = NOT_READY_DELAY
     writes_per_second: float = 0.0
     events_per_second: float = 50.0
+    start_timeout: float = START_TIMEOUT
 
 
 def own_configuration(root: Field) -> OwnConfiguration:
@@ -48,6 +50,7 @@ def own_configuration(root: Field) -> OwnConfiguration:
     one_of(root.at("apiVersion"), (VERSION,))
     check_fields(root, FIELDS)
     usual, profile, delay = OwnConfiguration(), root.at("profile"), root.at("notReadyDelay")
+    start = root.at("startTimeout")
     if profile.given:
         one_of(profile, PROFILES)
     return OwnConfiguration(
@@ -56,6 +59,7 @@ def own_configuration(root: Field) -> OwnConfiguration:
         seconds(delay) if delay.given else usual.not_ready_delay,
         amount(root.at("writesPerSecond"), usual.writes_per_second),
         amount(root.at("eventsPerSecond"), usual.events_per_second),
+        seconds(start) if start.given else usual.start_timeout,
     )
 
 

@@ -130,6 +130,12 @@ OUR_GATES = (
     Gate("PlaceWithoutChecks", True, "A delayed placement also happens when the last check is removed.", ours=True),
     Gate("EndFlavorWalks", True, "A search through the flavors ends when it repeats itself.", ours=True),
     Gate("RemedyInConditions", True, "Conditions of queues include a remedy.", ours=True),
+    Gate(
+        "StartTimeout",
+        True,
+        "An eviction of pods that did not start has the scheduler's message; it needs no waitForPodsReady.",
+        ours=True,
+    ),
     Gate("VictimsByDomain", False, "Victims are chosen so that one domain is freed at the lowest cost.", ours=True),
     Gate("WaitForTighter", False, "A preferred placement waits a limited time for a tighter one.", ours=True),
 )

@@ -16,6 +16,7 @@ from ..decide.topology import pod_set_in
 from ..decide.world import World
 from ..engine.explain import LevelView, level_views
 from ..engine.place import PodSetOutcome, Result, place
+from ..lifecycle.starting import Unstarted
 from ..model.encoding import encode
 from ..model.name import Name
 from ..model.number import number_of
@@ -45,7 +46,8 @@ class FlavorPlacement:
 class Standing:
     """Either `places` is where it runs, or `obstacle` is why it is pending; `now` is the time of the report.
 
-    `past` is how it lost its previous place, if it is pending again.
+    `past` is how it lost its previous place, if it is pending again. `unstarted` are pods of an admitted workload that
+    should run by now.
     """
 
     name: Name
@@ -56,6 +58,7 @@ class Standing:
     obstacle: Obstacle | None = None
     prospects: Prospects = NO_PROSPECTS
     troubles: tuple[Trouble, ...] = ()
+    unstarted: Unstarted | None = None
     now: float = 0.0
     past: str = ""
 
@@ -142,6 +145,9 @@ def lines(standing: Standing, wide: bool = False) -> Iterator[str]:
         yield from _finished_lines(standing)
         return
     if obstacle is None:
+        if standing.unstarted is not None:
+            late = span(standing.now - standing.unstarted.since)
+            yield f"{standing.name} is admitted and cannot start, for {late} now: {standing.unstarted}"
         yield f"{standing.name} is admitted in {line}: {standing.where}"
         yield from (f"  {each}" for each in trouble_lines(standing.troubles, standing.now))
         for found in standing.places:
@@ -225,6 +231,10 @@ def as_data(standing: Standing) -> dict[str, Any]:
         value |= {"reason": obstacle.reason, "message": obstacle.message, "remedy": obstacle.remedy}
         value["past"] = standing.past
         return value | _prospects(standing.prospects)
+    if standing.unstarted is not None:
+        found = standing.unstarted
+        value["unstarted"] = {"pods": found.pods, "of": found.of, "pod": found.first, "message": found.why}
+        value["unstarted"]["since"] = date(found.since)
     value["podSets"] = [_pod_set(given) for given in (one.status.admission.pod_sets if one.status.admission else ())]
     value["nodes"] = trouble_data(standing.troubles)
     value["places"] = [
