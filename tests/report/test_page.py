@@ -91,6 +91,13 @@ def test_names_are_shown_and_never_obeyed() -> None:
     assert "script" not in Tags(page(picture)).seen
 
 
+def test_control_and_bidirectional_characters_are_shown_as_escapes() -> None:
+    bad = "\x1b[2J\u202edaeh\x00"
+    text = page(PICTURE._replace(says=bad, jobs=(PictureJob(bad, bad, 1, 0, bad),)))
+    assert "\\u001b[2J\\u202edaeh\\u0000" in text
+    assert not set("\x1b\x00\u202e") & set(text)
+
+
 def test_an_empty_cluster_has_a_page_too() -> None:
     empty = Picture("1", PICTURE.access, 0.0, 5.0)
     assert page(empty).count("<p>none</p>") == 5

@@ -20,10 +20,12 @@ from ..cluster.kinds import KINDS, Kind
 from ..cluster.kube.client import Client, Listing, path
 from ..cluster.kube.informer import Informer, InformerEvent, Listed
 from ..cluster.port import Change
+from ..model.escaping import escaped
 from ..model.gates import Gates
 from ..model.settings import Settings
 from ..observe.cluster_cache import ClusterCache
 from ..observe.manifests import KEPT, Manifests, listed_manifests
+from .escaped_stream import unescaped
 from .progress import Progress
 
 READ = tuple(kind for kind in KINDS if (kind.group, kind.kind) in KEPT or kind in (kinds.NODE, kinds.POD))
@@ -135,10 +137,10 @@ class Watching:
 
     def _picture(self) -> None:
         """Redraw in place on a terminal; elsewhere print each picture that differs from the last."""
-        lines = list(self.draw(self.knows))
+        lines = [escaped(line) for line in self.draw(self.knows)]
         if lines == self._shown:
             return
-        stream = sys.stdout
+        stream = unescaped(sys.stdout)
         if stream.isatty():
             start = _HOME if self._shown else "\x1b[2J" + _HOME
             stream.write(start + "".join(f"{line}{_CLEAR_LINE}\n" for line in lines) + _CLEAR_BELOW)

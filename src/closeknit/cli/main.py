@@ -19,6 +19,7 @@ from .. import __version__
 from ..cluster.errors import Refused
 from ..model.gates import GateError
 from ..model.mistake import InputError, NotThere
+from .escaped_stream import escaped_streams
 from .exit_codes import BAD_INPUT, INTERNAL_ERROR, INTERRUPTED, UNAVAILABLE, YES
 from .hints import forget
 from .program import PLUGIN, call_it, program
@@ -132,6 +133,11 @@ def main(args: list[str] | None = None) -> None:
     """Run a command, and turn errors into a message and an exit code."""
     _prepare_streams(alone=args is None)
     forget()
+    with escaped_streams():
+        _run(args)
+
+
+def _run(args: list[str] | None) -> None:
     try:
         code = cli.main(args, prog_name=program(), standalone_mode=False)
     except InputError as error:
