@@ -28,6 +28,8 @@ from ..observe.manifests import KEPT, Manifests, listed_manifests
 from .escaped_stream import unescaped
 from .progress import Progress
 
+AT_ONCE = 6
+"""How many lists are read at once: each needs a connection, and most lists are short."""
 READ = tuple(kind for kind in KINDS if (kind.group, kind.kind) in KEPT or kind in (kinds.NODE, kinds.POD))
 """The kinds that make up a whole cluster."""
 
@@ -41,7 +43,7 @@ _HOME, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
 
 async def _all(client: Client, of: Sequence[Kind]) -> list[Listing]:
     """List these kinds; a kind that is not served has no objects."""
-    count = 0
+    count, turns = 0, asyncio.Semaphore(AT_ONCE)
     with Progress("objects") as progress:
 
         def tick(more: int) -> None:
@@ -51,7 +53,8 @@ async def _all(client: Client, of: Sequence[Kind]) -> list[Listing]:
 
         async def one(kind: Kind) -> Listing:
             try:
-                return await client.listing(path(kind), tick=tick)
+                async with turns:
+                    return await client.listing(path(kind), tick=tick)
             except NotFound:
                 return Listing("", [], [])
 

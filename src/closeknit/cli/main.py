@@ -17,6 +17,7 @@ import click
 
 from .. import __version__
 from ..cluster.errors import Refused
+from ..host.garbage import collect_never
 from ..model.gates import GateError
 from ..model.mistake import InputError, NotThere
 from .escaped_stream import escaped_streams
@@ -131,6 +132,8 @@ def kubectl() -> None:
 
 def main(args: list[str] | None = None) -> None:
     """Run a command, and turn errors into a message and an exit code."""
+    if args is None:
+        collect_never()
     _prepare_streams(alone=args is None)
     forget()
     with escaped_streams():
