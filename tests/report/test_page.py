@@ -60,7 +60,7 @@ def test_it_says_all_that_one_asks_first() -> None:
     assert "up for 1 h 2 min" in text
     assert "Rack b1-r2 fails." in text
     assert ["b1", "3", "1", "1"] in rows
-    assert ["research", "nvidia.com/gpu", "12", "8", "4", "3", "2"] in rows
+    assert ["research", "nvidia.com/gpu", "12", "8", "4", "3", "2", ""] in rows
     assert ["running", "3"] in rows
     assert ["sweep", "team", "12", "no block is free"] in rows
 

@@ -104,7 +104,7 @@ def cli() -> None:
     """
 
 
-PLAIN = str.maketrans("█▒░├└│─·…≥→µ±✗", "#=.|`|-..>>u~x")
+PLAIN = str.maketrans("█▒▓░├└│─·…≥→µ±✗", "#=%.|`|-..>>u~x")
 """ASCII replacements for characters that the terminal's encoding lacks."""
 
 

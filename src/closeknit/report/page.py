@@ -39,7 +39,7 @@ def page(picture: Picture) -> str:
         _table(("", "hosts", "busy", "failed"), map(_block, picture.blocks)),
         "<h2>Queues</h2>",
         _table(
-            ("ClusterQueue", "resource", "used", "quota", "borrowed", "running", "waiting"),
+            ("ClusterQueue", "resource", "used", "quota", "borrowed", "running", "waiting", "trouble"),
             (
                 (
                     one.name,
@@ -49,6 +49,7 @@ def page(picture: Picture) -> str:
                     rough(one.resource, one.borrowed),
                     one.running,
                     one.waiting,
+                    one.trouble,
                 )
                 for one in picture.queues
             ),

@@ -51,7 +51,10 @@ class PictureJob(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """One ClusterQueue: its usage of its main resource, all flavors together."""
+    """One ClusterQueue: its usage of its main resource, all flavors together.
+
+    `trouble` is why it admits nothing, such as that it is stopped. A LocalQueue that leads nowhere has only that.
+    """
 
     name: str
     resource: str
@@ -59,6 +62,7 @@ class Queue(NamedTuple):
     quota: int
     running: int
     waiting: int
+    trouble: str = ""
 
     @property
     def borrowed(self) -> int:
@@ -118,6 +122,7 @@ def shown(picture: Picture) -> Picture:
             one._replace(name=in_one_line(one.name), where=in_one_line(one.where), waits=in_one_line(one.waits))
             for one in picture.jobs
         ),
+        queues=tuple(one._replace(trouble=in_one_line(one.trouble)) for one in picture.queues),
         decisions=tuple(
             one._replace(job=in_one_line(one.job), text=in_one_line(one.text)) for one in picture.decisions
         ),

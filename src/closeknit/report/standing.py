@@ -20,6 +20,7 @@ from ..lifecycle.starting import Unstarted
 from ..model.encoding import encode
 from ..model.name import Name
 from ..model.number import number_of
+from ..model.reason import waits_for
 from ..model.request import PodSet, Request
 from ..model.workload import PodSetAssignment, Workload
 from .diagnosis import details, diagnosis_json, level_lines, levels_json, remedies_json, remedy_lines
@@ -154,7 +155,7 @@ def lines(standing: Standing, wide: bool = False) -> Iterator[str]:
             yield from _place_lines(found, wide)
         return
     state = "holds its quota in" if one.reserved else "waits in"
-    yield f"{standing.name} {state} {line}: {obstacle.reason}"
+    yield f"{standing.name} {state} {line}: {waits_for(obstacle.reason, obstacle.cause or obstacle.message)}"
     if standing.past:
         yield f"  {standing.past}"
     if obstacle.message:
