@@ -69,7 +69,9 @@ class StandingQuery:
         others = [str(one) for key, one in self.state.names.items() if one.name == asked.name]
         text = f"no workload or job of this name in namespace {asked.namespace}"
         shown = hint("decisions", asked.name, "-n", asked.namespace)
-        remedy = f"use -n for another namespace; if it was deleted, `{shown}` shows its decisions"
+        remedy = "use -n for another namespace" + (
+            f"; if it was deleted, `{shown}` shows its decisions" if shown else ""
+        )
         if others:
             remedy = f"use -n for its namespace: found {', '.join(others)}"
         return not_there(text, did_you_mean(asked.name, known) + remedy, what=word)
@@ -136,9 +138,9 @@ def _about_to_start(ask: StandingQuery, story: Story, one: Workload) -> Obstacle
     message = f"It would be admitted now{cost}: {where(ask.state.scheduler.world, one)}"
     play_it, doctor = hint("what-if"), hint("doctor")
     if one.key in ask.given:
-        return Obstacle("NotSubmitted", message, f"submit it: `{hint('apply', '-f', 'FILE')}`")
-    remedy = (
-        f"wait: the next cycle admits it; `{play_it}` simulates that. "
-        f"If it stays pending, `{doctor}` checks the control plane"
-    )
+        submit = hint("apply", "-f", "FILE")
+        return Obstacle("NotSubmitted", message, f"submit it: `{submit}`" if submit else "submit it")
+    remedy = f"wait: the next cycle admits it; `{play_it}` simulates that"
+    if doctor:
+        remedy += f". If it stays pending, `{doctor}` checks the control plane"
     return Obstacle("NotDecidedYet", message, remedy)

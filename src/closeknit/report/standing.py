@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..decide.obstacles import Obstacle
+from ..decide.obstacles import Command, Obstacle, typed
 from ..decide.prospects import Prospects
 from ..decide.topology import pod_set_in
 from ..decide.world import World
@@ -139,7 +139,7 @@ def _elsewhere(again: Result) -> str:
 # Text
 
 
-def lines(standing: Standing, wide: bool = False) -> Iterator[str]:
+def lines(standing: Standing, wide: bool = False, command: Command = typed) -> Iterator[str]:
     one, obstacle = standing.workload, standing.obstacle
     line = f"LocalQueue {one.local_queue}" + (f" of ClusterQueue {standing.queue}" if standing.queue else "")
     if one.finished:
@@ -161,7 +161,7 @@ def lines(standing: Standing, wide: bool = False) -> Iterator[str]:
     if obstacle.message:
         like = f": {obstacle.like}: {obstacle.cause}" if obstacle.like else ""
         yield f"  {obstacle.message}{like}"
-    yield from _prospect_lines(standing.prospects)
+    yield from _prospect_lines(standing.prospects, command)
     if obstacle.remedy and not standing.prospects.remedies:
         yield f"  would help: {obstacle.remedy}"
 
@@ -178,7 +178,7 @@ def _finished_lines(standing: Standing) -> Iterator[str]:
         yield f"  it was admitted in ClusterQueue {standing.queue}{ran}: {standing.where}"
 
 
-def _prospect_lines(found: Prospects) -> Iterator[str]:
+def _prospect_lines(found: Prospects, command: Command) -> Iterator[str]:
     """How pods were counted, what is short, what waiting cannot change, and what would help."""
     if found.numbers:
         yield f"  ({found.numbers})"
@@ -195,7 +195,7 @@ def _prospect_lines(found: Prospects) -> Iterator[str]:
         yield "  it starts once enough other jobs finish"
     if found.preemption:
         yield f"  preemption: {found.preemption}"
-    yield from remedy_lines(found.remedies)
+    yield from remedy_lines(found.remedies, command)
 
 
 def _place_lines(found: FlavorPlacement, wide: bool) -> Iterator[str]:
