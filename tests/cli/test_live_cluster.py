@@ -495,3 +495,24 @@ def test_decisions_are_followed(live: Live, watching: Callable[..., WatchingComm
     assert "Admitted" in watch.until("job-soon-")
     assert watch.interrupt() == (0, "")
     live.do(lambda store: store.delete(Key(kinds.JOB, "default", "soon")))
+
+
+def test_a_job_whose_pods_do_not_start_comes_first_with_the_message_of_its_scheduler(
+    live: Live, ck: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stuck = job("zz-stuck", 1, required="")
+    stuck["spec"]["template"]["spec"]["schedulerName"] = "of-theirs"
+    live.create(stuck)
+    live.until(admitted("zz-stuck"))
+    (pod,) = live.until(lambda store: [one for one in store.all(kinds.POD) if "zz-stuck" in one["metadata"]["name"]])
+    why = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/8 nodes: no volume"}
+    key = Key(kinds.POD, "default", pod["metadata"]["name"])
+    live.do(lambda store: store.patch(key, {"status": {"conditions": [why]}}, subresource="status"))
+    before = ck("get", "jobs").out
+    assert "no volume" not in before, "a minute has not passed"
+    later = time.time() + 120
+    monkeypatch.setattr("closeknit.cli.late_pods.time", lambda: later)
+    lines = squeezed(ck("get", "jobs").out)
+    assert lines[1].startswith("zz-stuck ")
+    assert lines[1].endswith(f"its pods to start: Pod {pod['metadata']['name']}: 0/8 nodes: no volume")
+    live.do(lambda store: store.delete(Key(kinds.JOB, "default", "zz-stuck")))

@@ -86,6 +86,7 @@ def test_pods_that_are_not_managed_and_carry_topology_annotations_take_their_roo
     lab.advance(10)
     message = decided(lab, "train")
     assert "topology" in message, "the control plane finds no room beside the pods"
+    assert told(lab, "explain", "train")["reason"] == "TopologyPlacementFailed", "nothing is being preempted"
     assert told(lab, "explain", "train")["message"] == message
     (waiting,) = told(lab, "what-if")["waiting"]
     assert waiting["message"] == message

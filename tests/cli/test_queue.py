@@ -28,7 +28,7 @@ def test_the_sample_of_the_tour(capsys: pytest.CaptureFixture[str]) -> None:
     shown = [" ".join(line.replace("│", "").split()) for line in out.splitlines()]
     assert shown[0] == "Cohort lab"
     assert "├─ ClusterQueue batch 3 admitted, 1 pending, share 250, active" in shown
-    assert "nvidia.com/gpu ▒▒▒▒▒▒▒▒▒▒▒█████ 48 of 32 used, 16 borrowed" in shown
+    assert "nvidia.com/gpu ▒▒▒▒▒▒▒▒▒▒▒▓▓▓▓▓ 48 of 32 used, 16 borrowed" in shown
     assert "nvidia.com/gpu ▒▒▒▒▒▒▒▒░░░░░░░░ 16 of 32 used, 16 lent" in shown
     assert "LocalQueue" not in out
 

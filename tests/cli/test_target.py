@@ -11,7 +11,8 @@ import pytest
 from closeknit.cli.hints import forget, hint
 from closeknit.cli.main import main
 from closeknit.cli.program import ALONE, PLUGIN, call_it
-from closeknit.cli.target import NoCluster, data_folder, target_of
+from closeknit.cli.target import NoCluster, data_folder, run, target_of
+from closeknit.cluster.kube.client import Client
 
 
 def written(path: Path, server: str) -> Path:
@@ -124,3 +125,19 @@ def test_a_plug_in_takes_the_options_that_the_command_takes(tmp_path: Path) -> N
 def test_a_plug_in_prints_the_name_it_was_called_by() -> None:
     forget()
     assert hint("get", "jobs") == "kubectl closeknit get jobs"
+
+
+class Unspeakable:
+    """Stands for all objects of a cluster: putting them into words takes as long as reading them."""
+
+    def __repr__(self) -> str:
+        raise AssertionError("nobody asked for it in words")
+
+
+def test_what_a_command_has_read_is_never_put_into_words(tmp_path: Path) -> None:
+    given = Unspeakable()
+
+    async def read(_: Client) -> Unspeakable:
+        return given
+
+    assert run(target_of(str(written(tmp_path / "config", "https://127.0.0.1:1")), None, None), read) is given

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from closeknit.cluster import kinds
@@ -13,6 +14,7 @@ from closeknit.host.embedded import EmbeddedCluster
 from closeknit.host.layout import main_resource
 from closeknit.host.live_state import LiveState
 from closeknit.observe.pool_form import BLOCK, RACK
+from closeknit.report.host_grid import COLOURS
 from closeknit.report.picture import IDLE, OTHER, Block, Host, Picture
 from host.lab import START, Lab
 from host.stage import ACCESS
@@ -266,3 +268,55 @@ def test_a_maintenance_window_is_a_note_and_its_hosts_are_held_while_it_lasts() 
     assert lab.host(first).state == "held"
     lab.advance(100)
     assert (lab.host(first).state, lab.look().notes) == ("up", ())
+
+
+def test_jobs_that_wait_come_first_in_natural_order_with_stopped_and_broken_queues() -> None:
+    lab = Watched()
+    lab.fill()
+    for number in (10, 2, 1):
+        lab.create(job(f"run-{number}", "team", 1))
+    lab.advance(5)
+    for number in (10, 2):
+        lab.create(job(f"wait-{number}", "team", 8))
+    lab.create(cluster_queue("halted", 8))
+    broken = cluster_queue("broken", 8)
+    broken["spec"]["resourceGroups"][0]["flavors"][0]["name"] = "missing"
+    lab.create(broken)
+    lab.create(local_queue("nowhere", "gone"))
+    lab.patch(kinds.CLUSTER_QUEUE, "", "halted", {"spec": {"stopPolicy": "Hold"}})
+    lab.advance(5)
+    picture = lab.look()
+    assert [one.name for one in picture.jobs] == ["wait-2", "wait-10", "run-1", "run-2", "run-10"]
+    troubles = {one.name: one.trouble for one in picture.queues}
+    assert troubles["halted"] == "stopped"
+    assert troubles["broken"].startswith("inactive: ")
+    assert troubles["LocalQueue default/nowhere"] == "ClusterQueue gone doesn't exist"
+    assert troubles["team"] == ""
+    assert picture.queues[-1].name == "team", "queues with trouble come first"
+    lab.patch(kinds.LOCAL_QUEUE, "default", "team", {"spec": {"stopPolicy": "Hold"}})
+    lab.advance(1)
+    assert "LocalQueue default/team stopped" in [one.trouble for one in lab.look().queues]
+
+
+def test_hosts_are_in_natural_order() -> None:
+    lab = Watched()
+    for number in (10, 2, 1):
+        lab.create(host(f"n-{number}", {}))
+    lab.advance(1)
+    assert [one.name for one in lab.look().hosts()] == ["n-1", "n-2", "n-10"]
+
+
+def test_where_colours_repeat_no_neighbour_has_the_same_one() -> None:
+    lab = Watched()
+    for raw in (*hosts(1, 8, 8), topology(), flavor(), cluster_queue("team", 999), local_queue("team", "team")):
+        lab.create(raw)
+    lab.advance(1)
+    for number in range(60):
+        lab.create(job(f"run-{number}", "team", 1))
+        lab.advance(1)
+        lab.look()
+    lab.advance(5)
+    shown = lab.look()
+    cells = [one.colour % len(COLOURS) for one in shown.hosts() if one.colour >= 0]
+    assert len(cells) == 60
+    assert all(one != other for one, other in pairwise(cells))

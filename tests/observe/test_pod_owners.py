@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from closeknit.cluster import kinds
+from closeknit.cluster.port import Change
 from closeknit.model.gates import Gates
 from closeknit.model.settings import Settings
 from closeknit.observe.loaded import LoadedCluster
@@ -43,9 +45,39 @@ def test_a_pod_that_was_placed_by_topology_counts_through_its_workload(tmp_path:
     assert said(state) == []
 
 
-def test_a_pod_without_its_workload_counts_by_itself_with_a_warning(tmp_path: Path) -> None:
-    state = state_of(tmp_path, *placing_cluster(), placed_pod("stray", "n1", gpus=4))
+OF_W = {"kueue.x-k8s.io/workload": "w"}
+
+
+def drains(state: LoadedCluster) -> list[str]:
+    return sorted(state.scheduler.world.placed.draining)
+
+
+def test_a_pod_that_never_had_a_workload_counts_as_any_other_pod_and_does_not_drain(tmp_path: Path) -> None:
+    state = state_of(tmp_path, *placing_cluster(), placed_pod("bare", "n1", gpus=4))
     assert free(state, "n1") == 8 - 4
+    assert drains(state) == []
+    assert said(state) == []
+
+
+def test_a_pod_that_names_a_workload_only_later_counts_once(tmp_path: Path) -> None:
+    state = state_of(tmp_path, *placing_cluster(), workload("w", 1, holds="cq", hosts={"n1": 1}))
+    bare = placed_pod("w-0", "n1")
+    for one in (bare, placed_pod("w-0", "n1", annotations=OF_W), bare):
+        meta = {**one["metadata"], "namespace": "default"}
+        state.cache.see(Change(0, "MODIFIED", kinds.POD, {**one, "metadata": meta}))
+        named = names_a_workload(one)
+        assert free(state, "n1") == (8 - 1 if named else 8 - 2)
+        assert drains(state) == []
+
+
+def names_a_workload(one: dict[str, Any]) -> bool:
+    return "kueue.x-k8s.io/workload" in one["metadata"]["annotations"]
+
+
+def test_a_pod_without_its_workload_drains_with_a_warning(tmp_path: Path) -> None:
+    state = state_of(tmp_path, *placing_cluster(), placed_pod("stray", "n1", gpus=4, annotations=OF_W))
+    assert free(state, "n1") == 8 - 4
+    assert drains(state) == ["default/stray"]
     assert said(state) == [
         "pods placed by topology without a Workload that holds quota: 1 (Pod default/stray); "
         "they use capacity on their nodes until they end; give all Workloads, if some are missing"
@@ -53,7 +85,7 @@ def test_a_pod_without_its_workload_counts_by_itself_with_a_warning(tmp_path: Pa
 
 
 def test_by_the_rules_of_kueue_it_is_not_counted(tmp_path: Path) -> None:
-    found = read_manifests([folder(tmp_path, *placing_cluster(), placed_pod("stray", "n1", gpus=4))])
+    found = read_manifests([folder(tmp_path, *placing_cluster(), placed_pod("stray", "n1", gpus=4, annotations=OF_W))])
     state = load(found, Gates.profile("kueue"), Settings())
     assert free(state, "n1") == 8
     assert "their capacity counts as free, as in Kueue" in said(state)[0]
@@ -91,7 +123,7 @@ def test_pods_on_nodes_that_were_not_given_are_warned_of(tmp_path: Path) -> None
 def test_of_a_running_cluster_nothing_more_is_asked_for() -> None:
     """Leftover pods are terminating, or are bound to a node that was removed."""
     lists: dict[tuple[str, str], list[bytes]] = {}
-    for raw in (*placing_cluster(), placed_pod("stray", "n1"), pod("lost", "n9")):
+    for raw in (*placing_cluster(), placed_pod("stray", "n1", annotations=OF_W), pod("lost", "n9")):
         lists.setdefault((raw["apiVersion"], raw["kind"]), []).append(msgspec.json.encode(raw))
     found = listed_manifests((*key, objects) for key, objects in lists.items())
     assert [one for one in said(load(found, Gates.profile(), Settings())) if "pods" in one] == [

@@ -97,7 +97,7 @@ def test_queues_have_a_bar_of_what_they_use_and_what_they_have_borrowed() -> Non
     queues = (Queue("research", "nvidia.com/gpu", 12, 8, 3, 2), Queue("batch", "cpu", 0, 4000, 0, 0))
     lines = drawn(EMPTY._replace(queues=queues))
     at = next(place for place, line in enumerate(lines) if line.startswith("research"))
-    assert lines[at] == "research  █████████████▒▒▒▒▒▒▒  12 of 8 nvidia.com/gpu, 4 borrowed  3 running  2 waiting"
+    assert lines[at] == "research  ▒▒▒▒▒▒▒▒▒▒▒▒▒▓▓▓▓▓▓▓  12 of 8 nvidia.com/gpu, 4 borrowed  3 running  2 waiting"
     assert lines[at + 1] == "batch     ░░░░░░░░░░░░░░░░░░░░  0 of 4 cpu  0 running"
 
 

@@ -60,7 +60,7 @@ def test_it_says_all_that_one_asks_first() -> None:
     assert "up for 1 h 2 min" in text
     assert "Rack b1-r2 fails." in text
     assert ["b1", "3", "1", "1"] in rows
-    assert ["research", "nvidia.com/gpu", "12", "8", "4", "3", "2"] in rows
+    assert ["research", "nvidia.com/gpu", "12", "8", "4", "3", "2", ""] in rows
     assert ["running", "3"] in rows
     assert ["sweep", "team", "12", "no block is free"] in rows
 
@@ -89,6 +89,13 @@ def test_names_are_shown_and_never_obeyed() -> None:
         blocks=(Block(bad, (Rack(bad, (Host(bad),)),)),),
     )
     assert "script" not in Tags(page(picture)).seen
+
+
+def test_control_and_bidirectional_characters_are_shown_as_escapes() -> None:
+    bad = "\x1b[2J\u202edaeh\x00"
+    text = page(PICTURE._replace(says=bad, jobs=(PictureJob(bad, bad, 1, 0, bad),)))
+    assert "\\u001b[2J\\u202edaeh\\u0000" in text
+    assert not set("\x1b\x00\u202e") & set(text)
 
 
 def test_an_empty_cluster_has_a_page_too() -> None:

@@ -53,7 +53,7 @@ def test_the_picture() -> None:
         "├─ ClusterQueue a   1 admitted, 1 pending, share 0, active",
         "│     default  gpu  ▒▒░░░░░░░░░░░░░░       1 of 8 used, 6 lent",
         "└─ ClusterQueue b   1 admitted, 0 pending, share 600, active",
-        "      default  gpu  ▒▒▒▒▒▒██████████      10 of 4 used, 6 borrowed, borrows at most 6, lends at most 2",
+        "      default  gpu  ▒▒▒▒▒▒▓▓▓▓▓▓▓▓▓▓      10 of 4 used, 6 borrowed, borrows at most 6, lends at most 2",
     ]
 
 

@@ -4,6 +4,7 @@ from collections import Counter
 from xml.etree import ElementTree
 
 import numpy as np
+import pytest
 
 from closeknit.model.topology import HOSTNAME
 from closeknit.report.census import Census
@@ -77,6 +78,15 @@ def test_names_cannot_break_the_picture() -> None:
     snapshot = Snapshot(TOPOLOGY, NodeTable.of([node("n1", "<a>", "a&b")]))
     picture = draw(Census.of(snapshot), GPU, jobs=[("Job </svg>", np.array([1]))])
     assert "<a>/a&b/n1: 8 of 8 nvidia.com/gpu free, 1 pods of Job </svg>" in cells(picture)
+
+
+@pytest.mark.parametrize("name", ["\x1b[2J", "\x00", "\u202ex", "]]>", '"> onload="x', "&#x1;", "a\nb", "\ufffe"])
+def test_hostile_names_leave_it_a_picture_without_anything_active(name: str) -> None:
+    snapshot = Snapshot(TOPOLOGY, NodeTable.of([node("n1", name, f"r{name}")]))
+    root = ElementTree.fromstring(draw(Census.of(snapshot), GPU, jobs=[(f"Job {name}", np.array([1]))]))
+    assert {each.tag.removeprefix(SVG) for each in root.iter()} == {"svg", "rect", "text", "title"}
+    assert not any(key.startswith("on") or "href" in key for each in root.iter() for key in each.attrib)
+    assert all(text.isprintable() for each in root.iter() if (text := each.text) and text.strip())
 
 
 def test_cells_do_not_lie_on_one_another() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
@@ -23,6 +24,7 @@ from ..model.resources import show
 from ..model.topology import Topology
 from ..observe.levels import levels_from_text, read_topology
 from ..observe.nodes import holds_pools, read_nodes
+from .escaped_stream import unescaped
 from .jobs import group_mistakes_of, level_mistakes
 from .old_versions import telling
 from .options import gate_options, gates_of
@@ -207,7 +209,8 @@ def _tell(verdict: CheckResult, wide: bool) -> None:
     name = ": ".join(part for part in (verdict.where, verdict.what) if part)
     state = click.style(f"{verdict.state:<8}", fg=COLORS[verdict.state])
     more = f": {verdict.why}" if verdict.state == "skipped" else _pods(verdict.jobs)
-    click.echo(f"{state} {name}{more}")
+    click.echo(state, nl=False, file=unescaped(sys.stdout))
+    click.echo(f" {name}{more}")
     for mistake in verdict.mistakes:
         click.echo(f"    {_within(mistake, verdict)}")
     for warning in verdict.warnings:

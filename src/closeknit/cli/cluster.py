@@ -17,7 +17,7 @@ from ..model.mistake import Mistake, refuse
 from ..observe.loaded import LoadedCluster
 from ..observe.loader import load as load_objects
 from ..observe.manifests import Manifests, read_manifests
-from .hints import hint
+from .hints import hint, remember
 from .options import GATES
 from .progress import Progress
 from .rules import EffectiveRules, Given
@@ -44,6 +44,7 @@ WHOLE = (
         multiple=True,
         type=click.Path(),
         metavar="FILE|DIR|-",
+        callback=remember,
         help="Manifests of a whole cluster, as `kubectl get -o yaml` prints them, instead of a running cluster.",
     ),
     click.option(

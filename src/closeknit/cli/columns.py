@@ -18,6 +18,7 @@ from ..dialects.kueue import keys
 from ..dialects.kueue.jobs.kinds import JOB_KINDS
 from ..dialects.kueue.objects.state import STANDING, state_of
 from ..dialects.timestamps import parse
+from .late_pods import unstarted_pods
 from .owners import Owners
 from .placements import Atlas, Raw, groups_of, levels_of, reason_of, short_level
 
@@ -46,6 +47,8 @@ class Around:
         self.atlas, self.owners = Atlas(), Owners(client)
         self._workloads: dict[str, Raw] = {}
         self._is_mapped = False
+        self.unstarted: dict[str, str] = {}
+        """What holds back the pods of admitted workloads, by the workload's uid."""
         self.seen: list[Raw] = []
         """Workloads read so far."""
 
@@ -56,6 +59,7 @@ class Around:
             workloads = await self._of_jobs(objects, namespace)
         if kind in JOBS or kind is kinds.WORKLOAD:
             self.seen += workloads
+            self.unstarted |= await unstarted_pods(self.client, workloads, namespace)
         if kind is kinds.POD:
             await self.owners.learn(objects, namespace)
         elif kind is kinds.NODE:
@@ -73,6 +77,11 @@ class Around:
     def cells(self, kind: Kind, raw: Raw) -> list[str]:
         fill = _CELLS.get(kind)
         return [] if fill is None else fill(raw, self)
+
+    def is_late(self, kind: Kind, raw: Raw) -> bool:
+        """Whether pods of a job or Workload should run by now and do not."""
+        workload = self.workload_of(raw) if kind in JOBS else raw
+        return workload is not None and workload["metadata"].get("uid") in self.unstarted
 
     def workload_of(self, job: Raw) -> Raw | None:
         return self._workloads.get(job["metadata"].get("uid", ""))
@@ -116,22 +125,19 @@ def _has_places(workload: Raw) -> bool:
     return any(one.get("topologyAssignment") for one in admission.get("podSetAssignments") or ())
 
 
-def _places(workload: Raw, atlas: Atlas) -> list[str]:
-    groups = [one for one in groups_of(workload, atlas) if one.pods]
+def _places(workload: Raw, around: Around) -> list[str]:
+    groups = [one for one in groups_of(workload, around.atlas) if one.pods]
     levels = ", ".join(dict.fromkeys(short_level(one.level) for one in groups if one.level))
     domains = "; ".join(dict.fromkeys(one.where for one in groups))
-    return [levels, domains, reason_of(workload)[0]]
-
-
-def _workload(raw: Raw, around: Around) -> list[str]:
-    return _places(raw, around.atlas)
+    late = around.unstarted.get(workload["metadata"].get("uid", ""))
+    return [levels, domains, f"its pods to start: {late}" if late else reason_of(workload)[0]]
 
 
 def _job(raw: Raw, around: Around) -> list[str]:
     meta = raw["metadata"]
     queue = (meta.get("labels") or {}).get(keys.QUEUE) or (meta.get("annotations") or {}).get(keys.QUEUE, "")
     workload = around.workload_of(raw)
-    return [queue, *(["", "", ""] if workload is None else _places(workload, around.atlas))]
+    return [queue, *(["", "", ""] if workload is None else _places(workload, around))]
 
 
 def _node(raw: Raw, around: Around) -> list[str]:
@@ -166,7 +172,7 @@ def _queue(raw: Raw, _: Around) -> list[str]:
 
 
 _CELLS: dict[Kind, Callable[[Raw, Around], list[Any]]] = {
-    kinds.WORKLOAD: _workload,
+    kinds.WORKLOAD: _places,
     **dict.fromkeys(JOBS, _job),
     kinds.NODE: _node,
     kinds.POD: _pod,

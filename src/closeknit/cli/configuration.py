@@ -52,8 +52,13 @@ class Configured:
     @property
     def settings(self) -> Settings:
         kueue = self.kueue
-        kept, delay = kueue.keep_finished, self.own.not_ready_delay
-        return replace(kueue.settings, pods_ready=kueue.pods_ready, keep_finished=kept, not_ready_delay=delay)
+        return replace(
+            kueue.settings,
+            pods_ready=kueue.pods_ready,
+            keep_finished=kueue.keep_finished,
+            not_ready_delay=self.own.not_ready_delay,
+            start_timeout=self.own.start_timeout,
+        )
 
     def managed(self, profile: str = "", namespace: str = "") -> Managed:
         """Which jobs are managed; `namespace` is our own, in which nothing is."""

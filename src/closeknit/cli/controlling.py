@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from math import inf
 from uuid import uuid4
 
+import click
 import msgspec
 
 from .. import __version__
@@ -124,8 +125,7 @@ class Controlling:
         if self.host is None:
             log.info("SIGUSR2: no state to dump yet")
             return
-        sys.stdout.buffer.write(msgspec.json.encode(self.host.dump()) + b"\n")
-        sys.stdout.buffer.flush()
+        click.echo(msgspec.json.encode(self.host.dump()).decode())
 
     async def _listen(self) -> None:
         try:

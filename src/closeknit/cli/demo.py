@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from .escaped_stream import unescaped
 from .main import cli
 from .options import gate_options
 
@@ -68,8 +69,9 @@ def command(pause: bool | None, step: int | None, feature_gates: str, profile: s
 
 
 def _show(number: int, text: str, line: str, folder: Path, gates: list[str]) -> None:
-    click.secho(f"\n[{number}/{len(STEPS)}] {text}", bold=True)
-    click.secho(f"$ closeknit {line.replace(LEVELS, '--levels …')}", fg="cyan")
+    out = unescaped(sys.stdout)
+    click.secho(f"\n[{number}/{len(STEPS)}] {text}", out, bold=True)
+    click.secho(f"$ closeknit {line.replace(LEVELS, '--levels …')}", out, fg="cyan")
     words = [str(folder / word) if (folder / word).exists() else word for word in shlex.split(line)]
     cli.main([*words, *gates], prog_name="closeknit", standalone_mode=False)
 

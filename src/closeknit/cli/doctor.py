@@ -8,7 +8,7 @@ import click
 
 from ..cluster.errors import Forbidden
 from ..deploy.objects import InstallOptions
-from ..model.mistake import InputError, refuse
+from ..model.mistake import InputError
 from .exit_codes import NOT_NOW, YES
 from .hints import hint
 from .install import HOME, configured, installed_configuration
@@ -25,16 +25,17 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", type=click.Choice(["json", "yaml"]), help="Print the findings as a JSON or YAML list.")
 @target_options
 def command(namespace: str, output: str | None, **target: Any) -> int:
-    """Check the health of Closeknit on a Kubernetes cluster.
+    """Check the health of Closeknit on a cluster.
 
     Checks the versions, Kueue's CustomResourceDefinitions and their conversion, the admission policies (installed,
     matching the configuration, in force), the controller's permissions, node labels, queues with missing references,
-    the controller and its leader, a running Kueue or what it left behind, and kinds that the server lacks. Nothing is
-    changed.
+    the controller and its leader, a running Kueue or what it left behind, and kinds that the server lacks. On an
+    embedded host, which needs no installation, node labels and queues are checked. Nothing is changed.
 
     Each finding is ok, a warning or a problem, with a remedy. The exit code is 3 unless every finding is ok.
 
     \b
+      closeknit doctor
       closeknit doctor --context lab
       closeknit doctor --context lab -o json
     """
@@ -45,11 +46,8 @@ def command(namespace: str, output: str | None, **target: Any) -> int:
 
 
 async def _examine(client: Client, namespace: str, is_said: bool) -> list[Finding]:
-    from ..deploy.doctor import Finding, FindingLevel, examine
+    from ..deploy.doctor import ON_ANY_HOST, Finding, FindingLevel, examine
 
-    if await is_embedded(client):
-        text = "the embedded host runs its own control plane: there is no installation to check"
-        raise refuse(text, "give a Kubernetes cluster with --kubeconfig or --context")
     findings: list[Finding] = []
 
     def note(one: Finding) -> None:
@@ -58,6 +56,11 @@ async def _examine(client: Client, namespace: str, is_said: bool) -> list[Findin
             _say(one)
 
     wishes = InstallOptions(namespace=namespace)
+    if await is_embedded(client):
+        note(Finding("controller", FindingLevel.OK, "the embedded host runs the control plane itself, and answers"))
+        async for one in examine(client, wishes, hint, checks=ON_ANY_HOST):
+            note(one)
+        return findings
     try:
         text = await installed_configuration(client, namespace)
         wishes = configured(wishes, text or wishes.configuration)

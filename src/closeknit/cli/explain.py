@@ -193,7 +193,7 @@ def _show(found: Sequence[ExplainAnswer], output: str | None) -> None:
             write(subject_lines(one.subject, {each.workload.key: each for each in one.standings}))
         shown = _worth_telling(one)
         for each in shown:
-            write(lines(each, wide=output == "wide"))
+            write(lines(each, output == "wide", hint))
         if len(shown) < len(one.standings):
             more = len(one.standings) - len(shown)
             be = "is" if more == 1 else "are"

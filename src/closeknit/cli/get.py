@@ -221,6 +221,7 @@ class _Rows:
         self.learn_columns(listing.columns)
         rows = [msgspec.json.decode(item) for item in listing.items]
         await self.around.learn(self.kind, [row["object"] for row in rows], self.namespace)
+        rows.sort(key=lambda row: not self.around.is_late(self.kind, row["object"]))
         return [self.cells(row["object"], row["cells"]) for row in rows]
 
     async def of_names(self, names: Sequence[str], missing: _Missing) -> list[list[Any]]:

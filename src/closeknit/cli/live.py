@@ -20,12 +20,16 @@ from ..cluster.kinds import KINDS, Kind
 from ..cluster.kube.client import Client, Listing, path
 from ..cluster.kube.informer import Informer, InformerEvent, Listed
 from ..cluster.port import Change
+from ..model.escaping import escaped
 from ..model.gates import Gates
 from ..model.settings import Settings
 from ..observe.cluster_cache import ClusterCache
 from ..observe.manifests import KEPT, Manifests, listed_manifests
+from .escaped_stream import unescaped
 from .progress import Progress
 
+AT_ONCE = 6
+"""How many lists are read at once: each needs a connection, and most lists are short."""
 READ = tuple(kind for kind in KINDS if (kind.group, kind.kind) in KEPT or kind in (kinds.NODE, kinds.POD))
 """The kinds that make up a whole cluster."""
 
@@ -39,7 +43,7 @@ _HOME, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
 
 async def _all(client: Client, of: Sequence[Kind]) -> list[Listing]:
     """List these kinds; a kind that is not served has no objects."""
-    count = 0
+    count, turns = 0, asyncio.Semaphore(AT_ONCE)
     with Progress("objects") as progress:
 
         def tick(more: int) -> None:
@@ -49,7 +53,8 @@ async def _all(client: Client, of: Sequence[Kind]) -> list[Listing]:
 
         async def one(kind: Kind) -> Listing:
             try:
-                return await client.listing(path(kind), tick=tick)
+                async with turns:
+                    return await client.listing(path(kind), tick=tick)
             except NotFound:
                 return Listing("", [], [])
 
@@ -135,10 +140,10 @@ class Watching:
 
     def _picture(self) -> None:
         """Redraw in place on a terminal; elsewhere print each picture that differs from the last."""
-        lines = list(self.draw(self.knows))
+        lines = [escaped(line) for line in self.draw(self.knows)]
         if lines == self._shown:
             return
-        stream = sys.stdout
+        stream = unescaped(sys.stdout)
         if stream.isatty():
             start = _HOME if self._shown else "\x1b[2J" + _HOME
             stream.write(start + "".join(f"{line}{_CLEAR_LINE}\n" for line in lines) + _CLEAR_BELOW)

@@ -17,8 +17,10 @@ import click
 
 from .. import __version__
 from ..cluster.errors import Refused
+from ..host.garbage import collect_never
 from ..model.gates import GateError
 from ..model.mistake import InputError, NotThere
+from .escaped_stream import escaped_streams
 from .exit_codes import BAD_INPUT, INTERNAL_ERROR, INTERRUPTED, UNAVAILABLE, YES
 from .hints import forget
 from .program import PLUGIN, call_it, program
@@ -102,7 +104,7 @@ def cli() -> None:
     """
 
 
-PLAIN = str.maketrans("█▒░├└│─·…≥→µ±✗", "#=.|`|-..>>u~x")
+PLAIN = str.maketrans("█▒▓░├└│─·…≥→µ±✗", "#=%.|`|-..>>u~x")
 """ASCII replacements for characters that the terminal's encoding lacks."""
 
 
@@ -130,8 +132,15 @@ def kubectl() -> None:
 
 def main(args: list[str] | None = None) -> None:
     """Run a command, and turn errors into a message and an exit code."""
+    if args is None:
+        collect_never()
     _prepare_streams(alone=args is None)
     forget()
+    with escaped_streams():
+        _run(args)
+
+
+def _run(args: list[str] | None) -> None:
     try:
         code = cli.main(args, prog_name=program(), standalone_mode=False)
     except InputError as error:

@@ -21,6 +21,7 @@ from .target import announce, is_embedded, run, target_of, target_options
 if TYPE_CHECKING:
     from ..cluster.kube.client import Client
     from ..cluster.port import Raw
+    from ..report.node_trouble import Trouble
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -226,9 +227,13 @@ async def _fail(client: Client, nodes: Sequence[Raw]) -> int:
     found = await hits_of(client, names, pods, is_to_come=True)
     if not pods:
         click.echo("no workload is affected: no pods run there")
+    together: dict[tuple[str, str], list[Trouble]] = {}
     for one in found:
-        there = f"{number_of(one.trouble.pods, 'pod')} on {one.trouble.node}"
-        click.echo(f"affected: {one.key}, {there}; once the node is NotReady: {one.trouble.then}")
+        together.setdefault((one.key, one.trouble.then), []).append(one.trouble)
+    for (key, then), several in together.items():
+        there = f"{number_of(sum(one.pods for one in several), 'pod')} on {', '.join(one.node for one in several)}"
+        they = "node is" if len(several) == 1 else "nodes are"
+        click.echo(f"affected: {key}, {there}; once the {they} NotReady: {then}")
     if pods and not found:
         click.echo(f"affected: {number_of(len(pods), 'pod')} without a workload")
     return YES

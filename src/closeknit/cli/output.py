@@ -31,7 +31,7 @@ _WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 def emit(value: Any, form: str) -> None:
     """Write a plain value as JSON or YAML."""
     if form == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
+        click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
     else:
         write(yaml_lines(value, ""))
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ..dialects.kueue.objects.state import GOING
 from ..model.encoding import EncodingError, decode
+from ..model.reason import waits_for
 from ..model.topology import HOSTNAME, Path
 from ..report.placement import common
 
@@ -142,7 +143,7 @@ def reason_of(workload: Raw) -> tuple[str, str]:
     reason, message = found.get("reason", ""), found.get("message", "")
     if reason in UNSAID:
         reason = message if len(message) <= SHORT else f"{message[: SHORT - 1]}…"
-    return reason or "a decision", message or NOT_YET
+    return waits_for(reason, message) or "a decision", message or NOT_YET
 
 
 def short_level(key: str) -> str:

@@ -13,6 +13,9 @@ from typing import TextIO
 
 import click
 
+from ..model.escaping import in_one_line
+from .escaped_stream import unescaped
+
 PATIENCE = 2.0
 SLOW_YAML = 50_000_000
 
@@ -25,7 +28,7 @@ class Progress:
     def __init__(self, what: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._what = what
         self._clock = clock
-        self._stream: TextIO = sys.stderr
+        self._stream: TextIO = unescaped(sys.stderr)
         self._live = self._stream.isatty()
         self._next = clock() + PATIENCE
         self._shown = False
@@ -50,7 +53,7 @@ class Progress:
         if now < self._next:
             return
         self._next = now + (0.2 if self._live else 3.0)
-        line = say()
+        line = in_one_line(say())
         self._stream.write(f"{_CLEAR}{line}" if self._live else f"{line}\n")
         self._stream.flush()
         self._shown = self._live

@@ -21,7 +21,7 @@ from rich.console import Console
 
 from ..report.host_grid import LETTERS, PLAIN, UNICODE, Marks
 from ..report.live import view
-from ..report.picture import Picture
+from ..report.picture import Picture, shown
 
 LAST_WORDS = 1.0
 """Seconds to wait for the final output."""
@@ -94,7 +94,7 @@ class Screen:
     def _lines(self, picture: Picture, width: int, height: int) -> list[str]:
         self.console.size = (width, height)
         with self.console.capture() as captured:
-            self.console.print(view(picture, width, height, self._marks), end="")
+            self.console.print(view(shown(picture), width, height, self._marks), end="")
         lines = captured.get().removesuffix("\n").split("\n")
         return lines if len(lines) <= height else [*lines[: height - 1], self._marks.more]
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 from ..cluster import kinds
 from ..decide.obstacles import Obstacle, Obstacles, in_one_line
 from ..decide.what_if import Story, WhatIfOptions, play
+from ..lifecycle.starting import unstarted_for_long
 from ..model.mistake import NotThere, not_there
 from ..model.nearest import did_you_mean
 from ..model.workload import Workload
@@ -68,7 +69,9 @@ class StandingQuery:
         others = [str(one) for key, one in self.state.names.items() if one.name == asked.name]
         text = f"no workload or job of this name in namespace {asked.namespace}"
         shown = hint("decisions", asked.name, "-n", asked.namespace)
-        remedy = f"use -n for another namespace; if it was deleted, `{shown}` shows its decisions"
+        remedy = "use -n for another namespace" + (
+            f"; if it was deleted, `{shown}` shows its decisions" if shown else ""
+        )
         if others:
             remedy = f"use -n for its namespace: found {', '.join(others)}"
         return not_there(text, did_you_mean(asked.name, known) + remedy, what=word)
@@ -95,7 +98,9 @@ def _placed(ask: StandingQuery, key: str) -> Standing:
     world = ask.state.scheduler.world
     pods = (world.other_pods.get(pod) for pod in ask.state.pods_of.get(key, ()))
     on = Counter(pod.node for pod in pods if pod is not None)
-    return placed(world, ask.state.workloads[key], ask.state.name_of(key), ask.now, on)
+    one = ask.state.workloads[key]
+    late = unstarted_for_long(ask.state.cache.pods_of(key), one.status.conditions["Admitted"].since, ask.now)
+    return replace(placed(world, one, ask.state.name_of(key), ask.now, on), unstarted=late)
 
 
 def _waiting(ask: StandingQuery, story: Story, obstacles: Obstacles, key: str) -> Standing:
@@ -133,9 +138,9 @@ def _about_to_start(ask: StandingQuery, story: Story, one: Workload) -> Obstacle
     message = f"It would be admitted now{cost}: {where(ask.state.scheduler.world, one)}"
     play_it, doctor = hint("what-if"), hint("doctor")
     if one.key in ask.given:
-        return Obstacle("NotSubmitted", message, f"submit it: `{hint('apply', '-f', 'FILE')}`")
-    remedy = (
-        f"wait: the next cycle admits it; `{play_it}` simulates that. "
-        f"If it stays pending, `{doctor}` checks the control plane"
-    )
+        submit = hint("apply", "-f", "FILE")
+        return Obstacle("NotSubmitted", message, f"submit it: `{submit}`" if submit else "submit it")
+    remedy = f"wait: the next cycle admits it; `{play_it}` simulates that"
+    if doctor:
+        remedy += f". If it stays pending, `{doctor}` checks the control plane"
     return Obstacle("NotDecidedYet", message, remedy)

@@ -15,6 +15,7 @@ from ..cluster.kinds import Kind
 from ..dialects.kueue import keys
 from ..dialects.kueue.jobs.kinds.pod_groups import group_name, is_runnable, starts_fast, total
 from ..dialects.kueue.objects.wire import Unreadable
+from ..model.nearest import nearest
 from ..model.number import number_of
 from .columns import JOBS
 from .owners import Owners
@@ -60,6 +61,8 @@ class Subject(NamedTuple):
     workloads: Sequence[str]
     note: str = ""
     owner: str = ""
+    misspelt: str = ""
+    """A label that is probably meant to name a queue."""
 
     @property
     def up(self) -> int:
@@ -93,7 +96,16 @@ async def _subject(client: Client, kind: Kind, raw: Raw) -> Subject:
         note = _shortage([pod for pod in every if group_name(raw) and group_name(pod) == group_name(raw)])
     wanted = _wanted(raw, len(pods))
     return Subject(
-        kind.kind, namespace, meta["name"], queue_of(raw), wanted, _states(pods), workloads, note, _owner(raw)
+        kind.kind,
+        namespace,
+        meta["name"],
+        queue_of(raw),
+        wanted,
+        _states(pods),
+        workloads,
+        note,
+        _owner(raw),
+        _misspelt(raw),
     )
 
 
@@ -107,6 +119,11 @@ async def _group(client: Client, asked: Meant) -> Subject | None:
     return Subject(
         GROUP, asked.namespace, asked.name, queue_of(pods[0]), _total(pods) or len(pods), _states(pods), (), note
     )
+
+
+def _misspelt(raw: Raw) -> str:
+    labels = raw["metadata"].get("labels") or {}
+    return next((key for key in labels if key != keys.QUEUE and nearest(key, [keys.QUEUE])), "")
 
 
 def _shortage(pods: Sequence[Raw]) -> str:
@@ -212,6 +229,8 @@ def subject_lines(one: Subject, known: Mapping[str, Any]) -> Iterator[str]:
         yield f"  it is part of {one.owner}"
     elif not one.workloads and not one.queue and one.kind != "CronJob":
         yield f"  {NO_QUEUE}"
+        if one.misspelt:
+            yield f"  it has the label {one.misspelt}; did you mean {keys.QUEUE}?"
 
 
 NO_QUEUE = f"it has no queue, so Closeknit does not manage it; the label {keys.QUEUE} puts it in a queue"

@@ -20,6 +20,7 @@ import click
 
 from ..cluster import kinds
 from ..cluster.kube.unreachable import NoCredentials, Unreachable
+from ..host.garbage import collect_rarely
 from .completion import complete_names
 from .hints import hint, remember
 from .program import is_plugin
@@ -119,13 +120,17 @@ def run(target: Target, work: Callable[[Client], Coroutine[Any, Any, T]]) -> T:
 
     from ..cluster.kube.client import Client
 
-    async def connected() -> T:
+    found: list[T] = []
+
+    async def connected() -> None:
+        """Returns nothing: asyncio.run would put the result into words, all objects of a cluster, for a message."""
         async with Client(target.config, lambda text: click.echo(f"warning: {text}", err=True)) as client:
-            return await work(client)
+            found.append(await work(client))
 
     _survive_broken_connections()
     try:
-        return asyncio.run(connected())
+        asyncio.run(connected())
+        return found[0]
     except NoCredentials as error:
         raise NoCluster(f"cannot authenticate to {target.words}: {error.why}") from error
     except Unreachable as error:
@@ -134,6 +139,7 @@ def run(target: Target, work: Callable[[Client], Coroutine[Any, Any, T]]) -> T:
 
 def follow(target: Target, work: Callable[[Client], Coroutine[Any, Any, None]]) -> None:
     """Like `run`, for work that continues until Ctrl-C, which is no error."""
+    collect_rarely()
     try:
         run(target, work)
     except KeyboardInterrupt:

@@ -14,6 +14,8 @@ from collections import deque
 from threading import Condition, Thread
 from typing import TextIO
 
+from ..model.escaping import escaped
+
 MOST = 10_000
 LAST_WORDS = 1.0
 """Seconds to wait for the remaining lines at the end."""
@@ -40,7 +42,7 @@ class Ticker:
         """Buffer the line; drop it if the buffer is full. Never blocks."""
         with self._news:
             if len(self._lines) < self._most:
-                self._lines.append(line)
+                self._lines.append(escaped(line))
                 self._news.notify()
             else:
                 self._dropped += 1

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.command()
 @file_options
 @click.option("--level", help="The lowest level to show; default: the lowest that fits on a screen.")
-@click.option("--resource", help="The resource that the bars count; default: accelerators if any, else cpu.")
+@click.option("--resource", help="The resource that the bars count; default: the scarcest one; -o wide shows all.")
 @click.option("--flavor", help="On a running cluster: show only this ResourceFlavor.")
 @click.option("--svg", type=click.Path(dir_okay=False), help="Also draw the tree into this SVG file.")
 @click.option("-w", "--watch", is_flag=True, help="Keep running and redraw after every change; Ctrl-C stops.")
@@ -175,7 +175,7 @@ class View:
         return {"flavor": flavor, **tree} if flavor else tree
 
     def _resource(self, census: Census) -> str:
-        chosen = self.resource or census.main_resource()
+        chosen = self.resource or census.scarcest()
         if chosen not in census.resources:
             raise _unknown("--resource", "resource", chosen, census.resources)
         return chosen

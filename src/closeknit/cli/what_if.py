@@ -108,7 +108,8 @@ def _present(ask: StandingQuery, word: str, home: str) -> Asked:
     key = ask.find(asked)
     if key is None:
         text = f"no file, workload or job of this name in namespace {asked.namespace}"
-        remedy = f"give a manifest, or a name from `{hint('get', 'workloads', '-n', asked.namespace)}`"
+        names = hint("get", "workloads", "-n", asked.namespace)
+        remedy = "give a manifest, or " + (f"a name from `{names}`" if names else "the name of a job in those files")
         raise not_there(text, remedy, what=word)
     if key in ask.state.finished:
         remedy = (

@@ -92,7 +92,7 @@ class TopologyUngater(Reconciler[str]):
             return
         self.batches.done(key, self.cache.now())
         family = self.cache.family_of(raw)
-        named = self.cache.pods.of_workload(f"{workload.namespace}/{family or workload.name}")
+        named = self.cache.pods_of(key)
         kin = {pod.key: kinship(self.cache, pod, raw) for pod in named}
         yield from self._others([pod for pod in named if kin[pod.key] is not Kinship.MEMBER], kin, raw, now)
         pods = [pod for pod in named if kin[pod.key] is Kinship.MEMBER]

@@ -8,6 +8,7 @@ from ..cluster import kinds
 from ..cluster.errors import Refused
 from ..cluster.port import Change, Raw, Write
 from ..lifecycle.action import Deactivate, Remove, Requeue, StatusChange
+from ..lifecycle.starting import unstarted
 from ..lifecycle.workload import WorkloadView, workload_life
 from ..model.workload import Workload
 from ..observe.cluster_cache import ClusterCache
@@ -131,8 +132,18 @@ class WorkloadReconciler(Reconciler[str]):
         queue = known.world.cluster_queues.get(name)
         active = queue is not None and known.world.is_active(name)
         bypassed = self._why_passed_over(workload.key, name) if workload.key in self._to_report else ""
-        window = known.world.drained_by(workload, now)
-        return WorkloadView(workload, known.gates, known.settings, local, queue, active, orphaned, bypassed, window)
+        return WorkloadView(
+            workload,
+            known.gates,
+            known.settings,
+            local,
+            queue,
+            active,
+            orphaned,
+            bypassed,
+            known.world.drained_by(workload, now),
+            lambda: unstarted(known.pods_of(workload.key)),
+        )
 
     def _why_passed_over(self, key: str, queue: str) -> str:
         """The reason shared by the workload's parked class; "" if its class is not parked."""

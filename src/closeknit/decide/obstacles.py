@@ -46,15 +46,21 @@ HINTS = (
 
 
 def in_one_line(found: Prospects) -> str:
-    """The first changes that help; waiting is one of them unless the cluster can never satisfy the workload."""
+    """The first changes that help; waiting is one of them unless the cluster can never satisfy the workload.
+
+    Each of several is numbered, since one may consist of two steps.
+    """
     if found.first:
         return " and ".join(found.first)
     waiting = [] if found.never else [WAITING]
-    return ", or ".join([*waiting, *(str(remedy) for remedy in found.remedies[:FEW])]) or NOTHING
+    offers = [*waiting, *(str(remedy) for remedy in found.remedies[:FEW])]
+    if len(offers) < 2:
+        return offers[0] if offers else NOTHING
+    return "one of: " + "; ".join(f"({number}) {offer}" for number, offer in enumerate(offers, start=1))
 
 
 Command = Callable[..., str]
-"""Turns the words of a command into a line to type."""
+"""Turns the words of a command into a line to type; empty if it cannot be typed here."""
 
 
 def typed(*words: str) -> str:
@@ -64,7 +70,11 @@ def typed(*words: str) -> str:
 
 def remedy_for(queue: str, why: Inactive, command: Command = typed) -> str:
     """The remedy for an inactive ClusterQueue, with the command if there is one."""
-    return f"{why.remedy}: `{command('queue', 'resume', queue)}`" if why.reason == "Stopped" else why.remedy
+    return why.remedy + _typed(command("queue", "resume", queue)) if why.reason == "Stopped" else why.remedy
+
+
+def _typed(line: str) -> str:
+    return f": `{line}`" if line else ""
 
 
 class Obstacle(NamedTuple):
@@ -146,7 +156,7 @@ class Obstacles:
             return Obstacle("Misconfigured", f"LocalQueue {one.queue} doesn't exist", remedy)
         if local.stop != "None":
             remedy = f"set spec.stopPolicy of LocalQueue {local.key} to None"
-            remedy += f": `{self.command('queue', 'resume', local.key)}`"
+            remedy += _typed(self.command("queue", "resume", local.key))
             return Obstacle("Suspended", f"LocalQueue {local.name} is inactive: it is stopped", remedy)
         name = local.cluster_queue
         if name not in self.world.cluster_queues:
@@ -168,7 +178,8 @@ class Obstacles:
         names = [each.name for each in self.pending.local_queues.values() if each.namespace == one.namespace]
         if not names:
             return f"create it: namespace {one.namespace} has no LocalQueue"
-        return f"{did_you_mean(one.queue, names)}namespace {one.namespace} has: {', '.join(names)}"
+        label = "label the job with one of"
+        return f"{did_you_mean(one.queue, names)}{label} namespace {one.namespace}: {', '.join(names)}; or create it"
 
     # Its position in the queue
 
@@ -229,7 +240,7 @@ class Obstacles:
             case "Misconfigured":
                 return self._of_namespace(one, queue, wait)
             case "NoMatchingFlavor":
-                return self._of_flavors(queue, wait)
+                return self._of_flavors(one, queue, wait)
             case reason if reason in TRIED:
                 return self._tried(one) if tries else self._untried(one)
             case "PendingEvaluation":
@@ -256,12 +267,16 @@ class Obstacles:
             return f"create namespace {one.namespace}"
         return f"change the pods' requests, or the LimitRanges of namespace {one.namespace}"
 
-    def _of_flavors(self, queue: ClusterQueue, wait: Wait) -> str:
+    def _of_flavors(self, one: Workload, queue: ClusterQueue, wait: Wait) -> str:
         flavors = [self.world.flavors[name] for name in queue.flavors if name in self.world.flavors]
-        topologies = [self.world.topologies[one.topology] for one in flavors if one.topology in self.world.topologies]
+        named = [flavor.topology for flavor in flavors]
+        topologies = [self.world.topologies[name] for name in named if name in self.world.topologies]
         levels = ", ".join(dict.fromkeys(level for topology in topologies for level in topology.levels))
         hints = [hint for part, hint in HINTS if part in wait.message]
-        return "; or ".join(hints).format(queue=queue.name, levels=levels)
+        known = [level for topology in topologies for level in topology.levels]
+        asked = {level for _, wanted in one.request.walk() for each in wanted for level in each.levels}
+        near = "".join(did_you_mean(level, known) for level in sorted(asked.difference(known)))
+        return near + "; or ".join(hints).format(queue=queue.name, levels=levels)
 
     def prospects(self, one: Workload) -> Prospects | None:
         """What it would take to admit the workload now; None if quota and room are not the obstacle."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ..model.gates import ALL_GATES, PROFILES
 from ..model.nearest import did_you_mean
-from ..model.settings import NOT_READY_DELAY
+from ..model.settings import NOT_READY_DELAY, START_TIMEOUT
 from .field import Field
 from .node_choice import one_of
 from .spans import seconds
@@ -27,6 +27,7 @@ FIELDS: dict[str, Tree] = {
     "profile": READ,
     "featureGates": READ,
     "notReadyDelay": READ,
+    "startTimeout": READ,
     "writesPerSecond": READ,
     "eventsPerSecond": READ,
     "trustedAccounts": READ,
@@ -35,7 +36,7 @@ FIELDS: dict[str, Tree] = {
 
 @dataclass(frozen=True, slots=True)
 class OwnConfiguration:
-    """`profile` is empty if not set. A rate of 0 means no limit.
+    """`profile` is empty if not set. A rate or time of 0 means no limit.
 
     `trusted` are user names, besides the controller's own, that may write what it decides.
     """
@@ -46,6 +47,7 @@ class OwnConfiguration:
     writes_per_second: float = 0.0
     events_per_second: float = 50.0
     trusted: tuple[str, ...] = ()
+    start_timeout: float = START_TIMEOUT
 
 
 def own_configuration(root: Field) -> OwnConfiguration:
@@ -53,6 +55,7 @@ def own_configuration(root: Field) -> OwnConfiguration:
     one_of(root.at("apiVersion"), (VERSION,))
     check_fields(root, FIELDS)
     usual, profile, delay = OwnConfiguration(), root.at("profile"), root.at("notReadyDelay")
+    start = root.at("startTimeout")
     if profile.given:
         one_of(profile, PROFILES)
     return OwnConfiguration(
@@ -62,6 +65,7 @@ def own_configuration(root: Field) -> OwnConfiguration:
         amount(root.at("writesPerSecond"), usual.writes_per_second),
         amount(root.at("eventsPerSecond"), usual.events_per_second),
         tuple(_account(one) for one in root.at("trustedAccounts").items()),
+        seconds(start) if start.given else usual.start_timeout,
     )
 
 

@@ -46,9 +46,16 @@ class LiveSpec(core.Struct):
     scheduling_gates: list[SchedulingGate] | None = None
 
 
+class PodCondition(core.Struct):
+    type: str | None = None
+    status: str | None = None
+    reason: str | None = None
+    message: str | None = None
+
+
 class LiveStatus(core.Struct):
     phase: str | None = None
-    conditions: list[core.NodeCondition] | None = None
+    conditions: list[PodCondition] | None = None
 
 
 class LivePod(core.Struct):
@@ -87,6 +94,7 @@ def live_pod(wire: LivePod) -> Pod:
         ready=any(one.type == "Ready" and one.status == "True" for one in status.conditions or ()),
         created=parse(meta.creation_timestamp) if meta.creation_timestamp else LONG_AGO,
         owner=_controller(meta.owner_references or ()),
+        unschedulable=_unschedulable(status.conditions or ()),
     )
 
 
@@ -103,6 +111,14 @@ def daemon_of(owners: Iterable[OwnerReference]) -> str:
 def names_ours(*named: Iterable[str]) -> bool:
     """Whether any of these labels, annotations or finalizers is Kueue's: then the whole pod is needed."""
     return any(one.startswith(keys.PREFIX) for several in named for one in several)
+
+
+def _unschedulable(conditions: Iterable[PodCondition]) -> str:
+    """The scheduler's message; "" if it has bound the pod, or has not looked at it because of its gates."""
+    for one in conditions:
+        if one.type == "PodScheduled" and one.status == "False" and one.reason != "SchedulingGated":
+            return one.message or one.reason or ""
+    return ""
 
 
 def _controller(owners: list[OwnerReference] | tuple[()]) -> Owner | None:

@@ -34,6 +34,10 @@ MOST_TRIES = 9
 """How many sets of nodes are tried per kind of remedy."""
 
 
+CORDONED = Toleration("node.kubernetes.io/unschedulable", "Exists", "", "NoSchedule")
+"""Tolerates the taint that Kubernetes gives to a cordoned node."""
+
+
 Admits = Callable[[Group, bool], str | None]
 """For a changed group that has room: None if it would not be admitted, else what it also needs, empty if nothing.
 
@@ -282,18 +286,21 @@ def _bounds(case: Case) -> IntArray:
 
 
 def _uncordon(case: Case) -> Remedy | None:
-    """The fewest cordoned nodes of one domain that help if uncordoned."""
+    """The fewest cordoned nodes of one domain that help if uncordoned, which also removes their taint."""
     table = case.snapshot.table
     if not table.cordoned.any():
         return None
-    potential = _potential(case, table.usable | table.cordoned)
-    before = _potential(case, table.usable)
-    rows = _cheapest(case, before.now, potential.now - before.now, potential.displaced)
+    shape = case.workers.shape
+    shape = replace(shape, tolerations=(*shape.tolerations, CORDONED))
+    untainted = replace(case, workers=replace(case.workers, shape=shape))
+    potential = _potential(untainted, table.usable | table.cordoned)
+    before = _potential(untainted, table.usable)
+    rows = _cheapest(untainted, before.now, potential.now - before.now, potential.displaced)
     for leaves in rows:
         nodes = _rows_of(case, leaves)
         nodes = nodes[table.cordoned[nodes]]
         with _uncordoned(case.snapshot, nodes):
-            also = case.tried()
+            also = case.tried(shape=shape)
         if also is not None:
             return Remedy("uncordon", nodes=tuple(table.names[row] for row in nodes.tolist()), also=also)
     return None

@@ -7,13 +7,14 @@ relabelled.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from ..cluster.port import Change, Raw
 from ..dialects import core
 from ..dialects.own_marks import is_silent
+from ..model.natural import natural
 from ..model.resources import PODS
 from ..model.topology import HOSTNAME, Path
 from ..report.picture import HostState
@@ -65,10 +66,10 @@ class HostLayout:
         return tuple(path) if all(path) else ()
 
     def rows(self) -> dict[str, list[Row]]:
-        """The racks of every block, sorted."""
+        """The racks of every block, in natural order."""
         if self._rows is None:
             found: dict[str, dict[str, list[str]]] = {}
-            for path, name in sorted((self.place(name), name) for name in self.machines):
+            for path, name in sorted(((self.place(name), name) for name in self.machines), key=_in_order):
                 block, rack = "/".join(path[:-1]), path[-1] if path else ""
                 found.setdefault(block, {}).setdefault(rack, []).append(name)
             self._rows = {
@@ -87,6 +88,11 @@ class HostLayout:
             return next(iter(paths))[depth - 1]
         tops = {path[:1] for path in paths}
         return f"{len(tops)} places" if len(tops) > 1 else ""
+
+
+def _in_order(host: tuple[Path, str]) -> tuple[Any, ...]:
+    path, name = host
+    return tuple(map(natural, path)), natural(name)
 
 
 def main_resource(names: Iterable[str]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from typing import NamedTuple
 
 import msgspec
@@ -18,8 +19,10 @@ from ..cluster.port import Change, Raw
 from ..controller.decision_log import Record
 from ..dialects import core
 from ..dialects.kueue import keys
+from ..model.natural import natural
 from ..model.number import number_of
 from ..model.resources import PODS
+from ..report.host_grid import COLOURS
 from ..report.picture import IDLE, OTHER, Access, Block, DecisionLine, Host, Picture, PictureJob, Queue, Rack
 from ..report.quota import amounts
 from .demo_place import KEY as DEMO
@@ -29,6 +32,7 @@ from .runtime import Runtime
 
 MOST_DECISIONS = 50
 MOST_JOBS = 60
+PALETTE = len(COLOURS)
 USUAL_NAMESPACE = "default"
 ENDED = ("Succeeded", "Failed")
 WAITS = "Waits"
@@ -183,7 +187,7 @@ class LiveState:
             Block(block, tuple(Rack(row.name, tuple(map(self._host, row.hosts))) for row in rows))
             for block, rows in self.hall.rows().items()
         )
-        jobs = self._jobs()
+        jobs, more = self._jobs()
         return Picture(
             __version__,
             self.access,
@@ -193,11 +197,11 @@ class LiveState:
             self.says,
             blocks,
             len(self._seats),
-            jobs[:MOST_JOBS],
+            jobs,
             self._queues(),
             {state: count for state, count in sorted(self._states.items()) if count},
             tuple(self._decisions),
-            max(0, len(jobs) - MOST_JOBS),
+            more,
             (*self.notes, *self._windows()),
         )
 
@@ -221,26 +225,47 @@ class LiveState:
             yield f"{one.taint.cause}: {number_of(nodes, 'node')}"
 
     def _colour(self, job: str) -> int:
-        """The job's colour: the lowest number that no other job has, kept for as long as the job exists."""
+        """The job's colour, kept for as long as the job exists: a number that no other job has.
+
+        There are more jobs than colours. One is repeated only if all are used, and not on a host or line beside it.
+        """
         if not job:
             return OTHER
         if job not in self._colours:
             taken = set(self._colours.values())
-            self._colours[job] = next(number for number in range(len(taken) + 1) if number not in taken)
+            used = Counter(number % PALETTE for number in taken)
+            beside = {self._colours[one] % PALETTE for one in self._beside(job) if one in self._colours}
+            best = min(range(PALETTE), key=lambda one: (one in beside, used[one], one))
+            self._colours[job] = next(number for number in count(best, PALETTE) if number not in taken)
         return self._colours[job]
 
-    def _jobs(self) -> tuple[PictureJob, ...]:
-        """Running jobs, then pending ones."""
+    def _beside(self, job: str) -> Iterator[str]:
+        """The jobs on hosts next to those of a job, and next to it in the list."""
+        order = [host for rows in self.hall.rows().values() for row in rows for host in row.hosts]
+        at = {host: number for number, host in enumerate(order)}
+        for host in self._of.get(job, ()):
+            number = at.get(host, len(order))
+            for near in order[max(0, number - 1) : number + 2]:
+                yield from self._on.get(near, ())
+        names = sorted(self._of, key=natural)
+        if job in self._of:
+            place = names.index(job)
+            yield from names[max(0, place - 1) : place + 2]
+
+    def _jobs(self) -> tuple[tuple[PictureJob, ...], int]:
+        """Pending jobs, then running ones, and how many are left out. Neither takes the lines of the other."""
         alive = {one.job: one for one in self._workloads.values() if one.state != "finished"}
         for gone in self._colours.keys() - self._of.keys() - alive.keys():
             del self._colours[gone]
-        running = [self._running(name, alive.get(name)) for name in sorted(self._of) if name]
+        running = [self._running(name, alive.get(name)) for name in sorted(self._of, key=natural) if name]
         waiting = [
             PictureJob(one.job, one.queue, one.pods, IDLE, "", one.why or "just submitted")
-            for one in alive.values()
+            for one in sorted(alive.values(), key=lambda one: natural(one.job))
             if one.state in ("waiting", "reserved")
         ]
-        return (*running, *waiting)
+        first = waiting[: max(MOST_JOBS // 2, MOST_JOBS - len(running))]
+        shown = (*first, *running[: MOST_JOBS - len(first)])
+        return shown, len(waiting) + len(running) - len(shown)
 
     def _running(self, name: str, known: WorkloadState | None) -> PictureJob:
         if name not in self._where:
@@ -254,15 +279,30 @@ class LiveState:
         for local in known.local_queues.values():
             waiting[local.cluster_queue] += known.tally.local[local.key].pending
         result = []
-        for name, node in sorted(known.world.tree.queues.items()):
+        for name, node in known.world.tree.queues.items():
             whole: Counter[str] = Counter()
             used: Counter[str] = Counter()
             for of, one in amounts(node).items():
                 whole[of.resource] += one.whole
                 used[of.resource] += one.used
             main, running = main_resource(whole), known.tally.queues[name].admitted
-            result.append(Queue(name, main, used[main], whole[main], running, waiting[name]))
-        return tuple(result)
+            result.append(Queue(name, main, used[main], whole[main], running, waiting[name], self._trouble(name)))
+        for local in known.local_queues.values():
+            if local.cluster_queue not in known.world.cluster_queues:
+                trouble = f"ClusterQueue {local.cluster_queue} doesn't exist"
+                pending = known.tally.local[local.key].pending
+                result.append(Queue(f"LocalQueue {local.key}", PODS, 0, 0, 0, pending, trouble))
+        return tuple(sorted(result, key=lambda one: (not one.trouble, natural(one.name))))
+
+    def _trouble(self, queue: str) -> str:
+        """Why a ClusterQueue admits nothing, or which of its LocalQueues are stopped."""
+        known = self.runtime.control_plane.cache
+        why = known.world.inactive(queue)
+        if why is not None:
+            return "stopped" if why.reason == "Stopped" else f"inactive: {why.message}"
+        every = known.local_queues.values()
+        stopped = [one.key for one in every if one.cluster_queue == queue and one.stop != "None"]
+        return f"LocalQueue {', '.join(sorted(stopped, key=natural))} stopped" if stopped else ""
 
 
 def standing(raw: Raw) -> WorkloadState:

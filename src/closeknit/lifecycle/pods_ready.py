@@ -12,12 +12,14 @@ retries it is deactivated.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from ..decide.status import evicted
 from ..model.settings import PodsReady
 from ..model.workload import Condition, Workload
 from .action import Action, Requeue, StatusChange
+from .starting import Unstarted
 
 START, RECOVERY = "WaitForStart", "WaitForRecovery"
 NOT_READY = "Not all pods are ready or succeeded"
@@ -42,16 +44,39 @@ def readiness(workload: Workload, ready: bool) -> tuple[bool, str, str]:
     return False, START, NOT_READY
 
 
-def pods_ready(workload: Workload, settings: PodsReady, now: float) -> list[Action]:
-    """Reconcile a workload whose pods are not ready: requeue until the timeout, or evict it."""
-    if not workload.admitted or workload.evicted or workload.status.holds("DeactivationTarget"):
+def pods_ready(
+    workload: Workload, settings: PodsReady, now: float, unstarted: Callable[[], Unstarted | None] = lambda: None
+) -> list[Action]:
+    """Reconcile a workload whose pods are not ready: requeue until the timeout, or evict it.
+
+    What `unstarted` finds then is part of the message.
+    """
+    if not _runs(workload):
         return []
     cause, since, timeout = _waits(workload, settings)
     if cause is None or not timeout:
         return []
     if now < since + timeout:
         return [Requeue(since + timeout, cause)]
-    return [_timed_out(workload, settings, cause, now)]
+    return [_timed_out(workload, settings, cause, now, unstarted())]
+
+
+def start(workload: Workload, timeout: float, now: float, unstarted: Callable[[], Unstarted | None]) -> list[Action]:
+    """Evict a workload with pods that have not started by the timeout; pods may be lost and created again later."""
+    if not timeout or not _runs(workload):
+        return []
+    admitted = workload.status.conditions["Admitted"].since
+    if now < admitted + timeout:
+        return [Requeue(admitted + timeout, START)]
+    found = unstarted()
+    since = now if found is None else max(found.since, admitted)
+    if now < since + timeout:
+        return [Requeue(since + timeout, START)]
+    return [_timed_out(workload, PodsReady(timeout), START, now, found)]
+
+
+def _runs(workload: Workload) -> bool:
+    return workload.admitted and not workload.evicted and not workload.status.holds("DeactivationTarget")
 
 
 def _waits(workload: Workload, settings: PodsReady) -> tuple[str | None, float, float]:
@@ -68,9 +93,11 @@ def _waits(workload: Workload, settings: PodsReady) -> tuple[str | None, float, 
     return START, admitted, settings.timeout
 
 
-def _timed_out(workload: Workload, settings: PodsReady, cause: str, now: float) -> StatusChange:
+def _timed_out(
+    workload: Workload, settings: PodsReady, cause: str, now: float, found: Unstarted | None
+) -> StatusChange:
     count = workload.status.requeues + 1
-    message = f"Exceeded the PodsReady timeout {workload.key}"
+    message = f"Exceeded the PodsReady timeout {workload.key}" + (f"; {found}" if found is not None else "")
     if settings.limit is not None and count > settings.limit:
         text = "exceeding the maximum number of re-queuing retries"
         status = workload.status.condition("DeactivationTarget", True, LIMIT, text, now, workload.generation)

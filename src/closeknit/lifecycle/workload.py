@@ -26,8 +26,9 @@ from ..queue.pending_workload import NOT_THERE, is_unexplained
 from .action import Action, Deactivate, Remove, Requeue, StatusChange
 from .job import finished
 from .pod_group import LACKS
-from .pods_ready import pods_ready
+from .pods_ready import pods_ready, start
 from .release import NO_RESERVATION, pending_reason, without_quota
+from .starting import Unstarted
 
 BACKING_OFF = ("PodsReadyTimeout", "AdmissionCheck")
 GRANULAR = "UnadmittedWorkloadsObservability"
@@ -41,7 +42,8 @@ class WorkloadView:
     """`cluster_queue` is the one that it holds quota of or is queued in; `is_active`: whether that one is active.
 
     `orphaned`: it was created for a job that no longer exists. `bypassed`: the shared reason of its parked class, if it
-    was not evaluated itself. `maintenance`: the window that has begun and drains its nodes.
+    was not evaluated itself. `maintenance`: the window that has begun and drains its nodes. `unstarted` finds its pods
+    that have not started.
     """
 
     workload: Workload
@@ -53,6 +55,7 @@ class WorkloadView:
     orphaned: bool = False
     bypassed: str = ""
     maintenance: Maintenance | None = None
+    unstarted: Callable[[], Unstarted | None] = lambda: None
 
     @property
     def status(self) -> Status:
@@ -297,7 +300,10 @@ def _ran_too_long(view: WorkloadView, now: float) -> Iterable[Action]:
 
 def _took_too_long(view: WorkloadView, now: float) -> Iterable[Action]:
     settings = view.settings.pods_ready
-    return () if settings is None else pods_ready(view.workload, settings, now)
+    tells = "StartTimeout" in view.gates
+    if settings is not None:
+        return pods_ready(view.workload, settings, now, view.unstarted if tells else lambda: None)
+    return start(view.workload, view.settings.start_timeout, now, view.unstarted) if tells else ()
 
 
 def _explained(view: WorkloadView, now: float) -> Iterable[Action]:

@@ -180,6 +180,12 @@ OUR_GATES = (
         (*_TAS, "FilterAtEveryLevel"),
         ours=True,
     ),
+    Gate(
+        "StartTimeout",
+        True,
+        "An eviction of pods that did not start has the scheduler's message; it needs no waitForPodsReady.",
+        ours=True,
+    ),
     Gate("VictimsByDomain", False, "Victims are chosen so that one domain is freed at the lowest cost.", ours=True),
     Gate("WaitForTighter", False, "A preferred placement waits a limited time for a tighter one.", ours=True),
 )

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from .escaping import in_one_line
+
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
@@ -21,7 +23,7 @@ class Mistake:
     field: str = ""
 
     def __str__(self) -> str:
-        place = ": ".join(part for part in (self.where, self.what, self.field) if part)
+        place = in_one_line(": ".join(part for part in (self.where, self.what, self.field) if part))
         text = f"{place}: {self.text}" if place else self.text
         return f"{text}; {self.remedy}" if self.remedy else text
 

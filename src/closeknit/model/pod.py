@@ -27,6 +27,8 @@ class Owner(NamedTuple):
 class Pod:
     """`gated` means that it has the topology scheduling gate; `gates` are the names of all its scheduling gates.
 
+    `unschedulable` is the scheduler's message if it could not bind the pod.
+
     `family` is the name that all slices of an elastic workload share; for any other workload, its own name.
     """
 
@@ -49,6 +51,7 @@ class Pod:
     ready: bool = False
     created: float = LONG_AGO
     owner: Owner | None = None
+    unschedulable: str = ""
 
     @property
     def key(self) -> str:

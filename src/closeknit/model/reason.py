@@ -72,3 +72,13 @@ class Reason:
 
 def reason(why: Why, **values: Any) -> Reason:
     return Reason(why, values)
+
+
+def quota_is_free(reason: str, message: str) -> bool:
+    """Whether Kueue's reason why a workload waits names quota, and by its message only room on nodes is short."""
+    return reason == "WaitingForQuota" and 'topology "' in message and "quota" not in message
+
+
+def waits_for(reason: str, message: str) -> str:
+    """The reason, explained where it would mislead."""
+    return f"{reason} (quota is free, room on the nodes is short)" if quota_is_free(reason, message) else reason

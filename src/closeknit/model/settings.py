@@ -15,6 +15,9 @@ INITIAL_SHARE = "LessThanInitialShare"
 NOT_READY_DELAY = 30.0
 """Seconds that a node may be unready before it counts as failed, where pods' tolerations do not decide."""
 
+START_TIMEOUT = 1800.0
+"""Seconds that the pods of an admitted workload may take to start, where waitForPodsReady is off."""
+
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 """The label that every namespace has."""
 OWN_NAMESPACE = "closeknit-system"
@@ -55,7 +58,8 @@ class Settings:
     """`fair_sharing` lists the preemption strategies of fair sharing, in order; empty means classical preemption.
 
     Without `pods_ready`, pods may take any time to become ready. `keep_finished` is how many seconds finished workloads
-    are kept, None means forever; `not_ready_delay` how many seconds a node may be unready before it counts as failed.
+    are kept, None means forever; `not_ready_delay` how many seconds a node may be unready before it counts as failed;
+    `start_timeout` how many seconds pods may take to start where `pods_ready` is off, 0 means any time.
     """
 
     fair_sharing: tuple[str, ...] = ()
@@ -67,6 +71,7 @@ class Settings:
     pods_ready: PodsReady | None = None
     keep_finished: float | None = None
     not_ready_delay: float = NOT_READY_DELAY
+    start_timeout: float = START_TIMEOUT
 
     @property
     def blocks_admission(self) -> bool:

@@ -26,6 +26,7 @@ from ..dialects.maintenance import maintenance
 from ..model.cluster_queue import AdmissionCheck, LocalQueue
 from ..model.gates import Gates
 from ..model.node import Node
+from ..model.pod import Pod
 from ..model.provisioning import ProvisioningConfig
 from ..model.settings import NAMESPACE_NAME, Settings
 from ..model.workload import Workload
@@ -140,6 +141,12 @@ class ClusterCache:
         """The name that all slices of an elastic workload share; "" for one that is not elastic."""
         name: str = (raw["metadata"].get("annotations") or {}).get(pod_wire.SLICE_NAME, "")
         return name
+
+    def pods_of(self, workload: str) -> list[Pod]:
+        """The pods of a workload, or of all slices of an elastic one."""
+        raw = self.raw_workload(workload)
+        namespace, _, name = workload.partition("/")
+        return self.pods.of_workload(f"{namespace}/{(raw and self.family_of(raw)) or name}")
 
     def hosts_of(self, workload: str) -> list[str]:
         """The hosts that a workload's pods are assigned to."""

@@ -235,7 +235,8 @@ class _Reader:
         elif key == POD:
             self._read_pod("", data)
         elif key in KEPT:
-            self._keep(key, "", {"apiVersion": api_version, "kind": kind, **msgspec.json.decode(data)})
+            raw = {"apiVersion": api_version, "kind": kind, **msgspec.json.decode(data)}
+            self._keep(key, "", raw, is_served=True)
 
     def _whole(self, file: str, pieces: Pieces, raw: Any) -> None:
         """Read input that is not one object of a known kind: a nested list, or pools in the compact form."""
@@ -256,8 +257,9 @@ class _Reader:
         self._names.add(key)
         return True
 
-    def _keep(self, key: Key, where: str, raw: Raw) -> None:
-        wrong = [*unquoted_labels(raw, where), *_misshapen(raw, where)]
+    def _keep(self, key: Key, where: str, raw: Raw, is_served: bool = False) -> None:
+        """A server has checked the labels of objects that it serves; they are many."""
+        wrong = [*(() if is_served else unquoted_labels(raw, where)), *_misshapen(raw, where)]
         meta = raw.get("metadata")
         name = meta.get("name") if isinstance(meta, dict) else None
         to_be_named = key in JOBS and isinstance(meta, dict) and not name and bool(meta.get("generateName"))

@@ -6,7 +6,7 @@ shared between pods with equal requests.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -41,11 +41,22 @@ class PodCache:
         notes, key = meta.get("annotations") or {}, f"{meta['namespace']}/{meta['name']}"
         if keys.WORKLOAD in notes or group_of(change.object):
             self._managed(change, key)
-        is_placed = is_by_topology(notes, self.world.gates) and not _daemon_of(change.object)
-        if is_placed and self._may_be_member(change.object):
+        if self._is_placed(change.object, notes):
+            self._leave_other(key)
             self._by_topology(change, key)
         else:
+            self._leave_placed(key)
             self._other(change, key)
+
+    def _is_placed(self, pod: Raw, notes: Mapping[str, str]) -> bool:
+        """Whether a pod was placed by topology. One that names no workload never was, so that it cannot drain.
+
+        Kueue looks at the topology annotations alone.
+        """
+        if not is_by_topology(notes, self.world.gates) or _daemon_of(pod):
+            return False
+        named = keys.WORKLOAD in notes or "CountDrainingPods" not in self.world.gates
+        return named and self._may_be_member(pod)
 
     def _may_be_member(self, pod: Raw) -> bool:
         """Whether its room may be held by a workload: an object controls it, or it was marked as queued itself."""
@@ -64,20 +75,27 @@ class PodCache:
     def _by_topology(self, change: Change, key: str) -> None:
         """Count a pod placed by topology through its workload's assignment, or by itself once it has none."""
         node = _node_of(change)
-        if key in self.world.other_pods:
-            self.world.drop_pod(key)
         if node:
             pod = self.index.all.get(key) or pod_wire.pod(change.object)
             owner = f"{pod.namespace}/{pod.workload}"
             self._placed.add(key)
             requests = self._requests(change.object)
             self.world.put_placed_pod(key, PlacedPod(owner, pod.pod_set, node, requests, pod.deleting))
-        elif key in self._placed:
+        else:
+            self._leave_placed(key)
+
+    def _leave_placed(self, key: str) -> None:
+        if key in self._placed:
             self._placed.discard(key)
             drained = key in self.world.placed.draining
             self.world.drop_placed_pod(key)
             if drained:
                 self.freed()
+
+    def _leave_other(self, key: str) -> None:
+        if key in self.world.other_pods:
+            self.world.drop_pod(key)
+            self.freed()
 
     def put(self, key: str, pod: OtherPod) -> None:
         """Add the requests of an unmanaged pod, from a reader that keeps nothing else of it."""
@@ -85,14 +103,10 @@ class PodCache:
 
     def _other(self, change: Change, key: str) -> None:
         node, known = _node_of(change), self.world.other_pods.get(key)
-        if key in self._placed:
-            self._placed.discard(key)
-            self.world.drop_placed_pod(key)
         if node and (known is None or known.node != node):
             self.put(key, OtherPod(node, self._requests(change.object), _daemon_of(change.object)))
-        elif not node and known is not None:
-            self.world.drop_pod(key)
-            self.freed()
+        elif not node:
+            self._leave_other(key)
 
     def _requests(self, raw: Raw) -> Resources:
         requests = core.requests(msgspec.convert(raw["spec"], core.PodSpec))

@@ -39,7 +39,7 @@ class PodOwners:
             key = self.workload_of(bound)
             if key is not None and self.workloads[key].reserved:
                 self.stops_with.setdefault(key, []).append(bound.key)
-            elif bound.by_topology:
+            elif bound.by_topology and (bound.workload or not counts_draining):
                 strays.append(f"Pod {bound.key}")
         if strays:
             text = f"pods placed by topology without a Workload that holds quota: {len(strays)} ({name_some(strays)})"

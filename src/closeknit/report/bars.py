@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 WIDTH = 16
-FREE, USED, OURS = "░", "▒", "█"
+FREE, USED, OURS, BORROWED = "░", "▒", "█", "▓"
+"""The same everywhere: `OURS` are the pods of the job in question, `BORROWED` is used beyond a queue's own quota."""
 
 
 def bar(parts: list[tuple[str, int]], width: int = WIDTH) -> str:

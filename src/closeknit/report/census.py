@@ -56,6 +56,15 @@ class Census:
         extended = [name for name in have if "/" in name]
         return next(iter([*known, *extended, *(n for n in ("cpu", "memory") if n in have), PODS]))
 
+    def scarcest(self) -> str:
+        """The resource of which the largest share is in use; the main resource if nothing is."""
+        main = self.main_resource()
+        return max([main, *self.resources], key=lambda name: self._share(name))
+
+    def _share(self, resource: str) -> float:
+        whole = self.total(resource)
+        return int(self.used[0][self.resources.index(resource)].sum()) / whole if whole > 0 else 0.0
+
     def total(self, resource: str) -> int:
         return int(self.allocatable[0][self.resources.index(resource)].sum())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -39,10 +39,13 @@ def details(found: Explanation) -> Iterator[str]:
         yield from (f"    {_cause(cause, width)}" for cause in found.causes)
 
 
-def remedy_lines(remedies: Sequence[Remedy]) -> Iterator[str]:
+def remedy_lines(remedies: Sequence[Remedy], command: Callable[..., str] = lambda *_: "") -> Iterator[str]:
+    """`command` turns the words of a command into a line to type; empty if it cannot be typed here."""
     if remedies:
         yield "  any one of these would help (each was tried):"
-        yield from (f"    * {remedy}" for remedy in remedies)
+    for remedy in remedies:
+        line = command("node", "uncordon", *remedy.nodes) if remedy.kind == "uncordon" else ""
+        yield f"    * {remedy}" + (f": `{line}`" if line else "")
 
 
 def level_lines(views: Sequence[LevelView], need: int) -> Iterator[str]:
@@ -54,7 +57,8 @@ def level_lines(views: Sequence[LevelView], need: int) -> Iterator[str]:
 def _level(view: LevelView, width: int, need: int) -> str:
     best = "/".join(view.best)
     hold = "holds" if view.holding == 1 else "hold"
-    text = f"{view.level:<{width}}  {view.holding} of {view.domains} {hold} {need}; {best} holds the most: {view.pods}"
+    most = f"{best} holds the most: {view.pods}" if view.pods else "none has room for a single pod"
+    text = f"{view.level:<{width}}  {view.holding} of {view.domains} {hold} {need}; {most}"
     if view.in_one_piece > view.pods:
         text += f" (fragmented: if contiguous, its free room would hold {view.in_one_piece})"
     if view.when_empty > view.pods:

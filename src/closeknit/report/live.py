@@ -19,7 +19,7 @@ from rich.text import Text
 
 from ..model.quota import UNLIMITED
 from ..model.resources import rough
-from .bars import bar
+from .bars import BORROWED, FREE, USED, bar
 from .host_grid import BAD, GREY, LEGEND, UNICODE, Drawn, Marks, colour, grid
 from .lines import clock
 from .picture import DecisionLine, Picture, PictureJob, Queue
@@ -177,13 +177,15 @@ def _queues(queues: Sequence[Queue], width: int) -> Iterator[Text]:
         line.append(f"  {queue.running} running")
         if queue.waiting:
             line.append(f"  {queue.waiting} waiting", "yellow")
+        if queue.trouble:
+            line.append(f"  {queue.trouble}", BAD)
         yield _one_line(line, width)
 
 
 def _bar(queue: Queue, width: int) -> Iterator[tuple[str, str]]:
     own = min(queue.used, queue.quota)
-    drawn = bar([("█", own), ("▒", queue.borrowed), ("░", max(0, queue.quota - own))], width)
-    for mark, style in (("█", "green3"), ("▒", "orange1"), ("░", GREY)):
+    drawn = bar([(USED, own), (BORROWED, queue.borrowed), (FREE, max(0, queue.quota - own))], width)
+    for mark, style in ((USED, "green3"), (BORROWED, "orange1"), (FREE, GREY)):
         yield mark * drawn.count(mark), style
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..model.escaping import in_one_line
 from ..model.resources import rough
 from .bars import FREE, USED, bar
 from .census import Census
@@ -40,7 +41,7 @@ def _rows(
     for domain in range(first, last):
         end = domain == last - 1
         branch = "" if top else ("└─ " if end else "├─ ")
-        yield f"{indent}{branch}{census.tree.values[level][domain] or '(empty)'}", level, domain
+        yield f"{indent}{branch}{in_one_line(census.tree.values[level][domain]) or '(empty)'}", level, domain
         if level < deepest:
             below = indent if top else indent + ("   " if end else "│  ")
             start, stop = census.tree.first[level][domain : domain + 2].tolist()

@@ -5,10 +5,11 @@ It has no script and loads nothing else, so any browser that presents the token 
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from html import escape
 
+from ..model.escaping import in_one_line
 from ..model.quota import UNLIMITED
 from ..model.resources import rough
 from .picture import Block, Picture
@@ -30,15 +31,15 @@ th { font-weight: 600; border-bottom: 1px solid #d0d7de } td.n { text-align: rig
 def page(picture: Picture) -> str:
     access = picture.access
     parts = [
-        f"<h1>closeknit {escape(picture.version)}</h1>",
-        f"<p>{escape(access.address)}, up for {lasting(picture.now - picture.since)}, state in "
-        f"<code>{escape(access.folder)}</code></p>",
-        f'<p class="said"><b>{escape(picture.demo)}</b> {escape(picture.says)}</p>' if picture.says else "",
+        f"<h1>closeknit {_shown(picture.version)}</h1>",
+        f"<p>{_shown(access.address)}, up for {lasting(picture.now - picture.since)}, state in "
+        f"<code>{_shown(access.folder)}</code></p>",
+        f'<p class="said"><b>{_shown(picture.demo)}</b> {_shown(picture.says)}</p>' if picture.says else "",
         "<h2>Nodes</h2>",
         _table(("", "hosts", "busy", "failed"), map(_block, picture.blocks)),
         "<h2>Queues</h2>",
         _table(
-            ("ClusterQueue", "resource", "used", "quota", "borrowed", "running", "waiting"),
+            ("ClusterQueue", "resource", "used", "quota", "borrowed", "running", "waiting", "trouble"),
             (
                 (
                     one.name,
@@ -48,6 +49,7 @@ def page(picture: Picture) -> str:
                     rough(one.resource, one.borrowed),
                     one.running,
                     one.waiting,
+                    one.trouble,
                 )
                 for one in picture.queues
             ),
@@ -89,13 +91,13 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     lines = ["<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows]
     if not lines:
         return "<p>none</p>"
-    head = "".join(f"<th>{escape(one)}</th>" for one in heads)
+    head = "".join(f"<th>{_shown(one)}</th>" for one in heads)
     return f"<table><tr>{head}</tr>\n{chr(10).join(lines)}</table>"
 
 
 def _cell(value: object) -> str:
     kind = ' class="n"' if isinstance(value, int) else ""
-    return f"<td{kind}>{escape(str(value))}</td>"
+    return f"<td{kind}>{_shown(str(value))}</td>"
 
 
 def lasting(seconds: float) -> str:
@@ -109,3 +111,7 @@ def lasting(seconds: float) -> str:
 
 def moment(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S")
+
+
+def _shown(text: str) -> str:
+    return html.escape(in_one_line(text))

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
+from ..model.escaping import in_one_line
+
 HostState = Literal["up", "silent", "lost", "held"]
 """`silent`: the machine is down and this is not detected yet; `held`: cordoned, or not there yet."""
 
@@ -49,7 +51,10 @@ class PictureJob(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """One ClusterQueue: its usage of its main resource, all flavors together."""
+    """One ClusterQueue: its usage of its main resource, all flavors together.
+
+    `trouble` is why it admits nothing, such as that it is stopped. A LocalQueue that leads nowhere has only that.
+    """
 
     name: str
     resource: str
@@ -57,6 +62,7 @@ class Queue(NamedTuple):
     quota: int
     running: int
     waiting: int
+    trouble: str = ""
 
     @property
     def borrowed(self) -> int:
@@ -106,3 +112,19 @@ class Picture(NamedTuple):
 
     def hosts(self) -> Iterator[Host]:
         return (host for block in self.blocks for rack in block.racks for host in rack.hosts)
+
+
+def shown(picture: Picture) -> Picture:
+    """The picture with control characters from objects as escapes; names of hosts cannot contain any."""
+    return picture._replace(
+        says=in_one_line(picture.says),
+        jobs=tuple(
+            one._replace(name=in_one_line(one.name), where=in_one_line(one.where), waits=in_one_line(one.waits))
+            for one in picture.jobs
+        ),
+        queues=tuple(one._replace(trouble=in_one_line(one.trouble)) for one in picture.queues),
+        decisions=tuple(
+            one._replace(job=in_one_line(one.job), text=in_one_line(one.text)) for one in picture.decisions
+        ),
+        notes=tuple(map(in_one_line, picture.notes)),
+    )

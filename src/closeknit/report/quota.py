@@ -2,7 +2,7 @@
 
 A bar shows what is used of a queue's own quota, what is borrowed beyond it, and what is free:
 
-    ▒▒▒▒▒▒▒▒████████  16 of 8 used, 8 borrowed        ▒▒▒▒▒▒░░░░░░░░░░  3 of 8 used, 2 lent
+    ▒▒▒▒▒▒▒▒▓▓▓▓▓▓▓▓  16 of 8 used, 8 borrowed        ▒▒▒▒▒▒░░░░░░░░░░  3 of 8 used, 2 lent
 
 Lent is a queue's own quota that other queues of its tree use now.
 """
@@ -24,7 +24,7 @@ from ..model.resources import rough
 from ..model.workload import Workload
 from ..quota.share import share_of
 from ..quota.tree import QuotaNode
-from .bars import FREE, OURS, USED, bar
+from .bars import BORROWED, FREE, USED, bar
 
 NO_QUOTA = "no quota"
 
@@ -197,7 +197,8 @@ def _quotas(node: QuotaNode, indent: str) -> Iterator[Row]:
 def _bar(one: Amounts) -> str:
     if one.whole == UNLIMITED:
         return bar([(FREE, 1)])
-    return bar([(USED, min(one.used, one.whole)), (OURS, max(0, one.used - one.whole)), (FREE, one.whole - one.used)])
+    own, borrowed = min(one.used, one.whole), max(0, one.used - one.whole)
+    return bar([(USED, own), (BORROWED, borrowed), (FREE, one.whole - one.used)])
 
 
 def _numbers(resource: str, one: Amounts) -> str:

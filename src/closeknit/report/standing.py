@@ -10,15 +10,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..decide.obstacles import Obstacle
+from ..decide.obstacles import Command, Obstacle, typed
 from ..decide.prospects import Prospects
 from ..decide.topology import pod_set_in
 from ..decide.world import World
 from ..engine.explain import LevelView, level_views
 from ..engine.place import PodSetOutcome, Result, place
+from ..lifecycle.starting import Unstarted
 from ..model.encoding import encode
 from ..model.name import Name
 from ..model.number import number_of
+from ..model.reason import waits_for
 from ..model.request import PodSet, Request
 from ..model.workload import PodSetAssignment, Workload
 from .diagnosis import details, diagnosis_json, level_lines, levels_json, remedies_json, remedy_lines
@@ -45,7 +47,8 @@ class FlavorPlacement:
 class Standing:
     """Either `places` is where it runs, or `obstacle` is why it is pending; `now` is the time of the report.
 
-    `past` is how it lost its previous place, if it is pending again.
+    `past` is how it lost its previous place, if it is pending again. `unstarted` are pods of an admitted workload that
+    should run by now.
     """
 
     name: Name
@@ -56,6 +59,7 @@ class Standing:
     obstacle: Obstacle | None = None
     prospects: Prospects = NO_PROSPECTS
     troubles: tuple[Trouble, ...] = ()
+    unstarted: Unstarted | None = None
     now: float = 0.0
     past: str = ""
 
@@ -135,26 +139,29 @@ def _elsewhere(again: Result) -> str:
 # Text
 
 
-def lines(standing: Standing, wide: bool = False) -> Iterator[str]:
+def lines(standing: Standing, wide: bool = False, command: Command = typed) -> Iterator[str]:
     one, obstacle = standing.workload, standing.obstacle
     line = f"LocalQueue {one.local_queue}" + (f" of ClusterQueue {standing.queue}" if standing.queue else "")
     if one.finished:
         yield from _finished_lines(standing)
         return
     if obstacle is None:
+        if standing.unstarted is not None:
+            late = span(standing.now - standing.unstarted.since)
+            yield f"{standing.name} is admitted and cannot start, for {late} now: {standing.unstarted}"
         yield f"{standing.name} is admitted in {line}: {standing.where}"
         yield from (f"  {each}" for each in trouble_lines(standing.troubles, standing.now))
         for found in standing.places:
             yield from _place_lines(found, wide)
         return
     state = "holds its quota in" if one.reserved else "waits in"
-    yield f"{standing.name} {state} {line}: {obstacle.reason}"
+    yield f"{standing.name} {state} {line}: {waits_for(obstacle.reason, obstacle.cause or obstacle.message)}"
     if standing.past:
         yield f"  {standing.past}"
     if obstacle.message:
         like = f": {obstacle.like}: {obstacle.cause}" if obstacle.like else ""
         yield f"  {obstacle.message}{like}"
-    yield from _prospect_lines(standing.prospects)
+    yield from _prospect_lines(standing.prospects, command)
     if obstacle.remedy and not standing.prospects.remedies:
         yield f"  would help: {obstacle.remedy}"
 
@@ -171,7 +178,7 @@ def _finished_lines(standing: Standing) -> Iterator[str]:
         yield f"  it was admitted in ClusterQueue {standing.queue}{ran}: {standing.where}"
 
 
-def _prospect_lines(found: Prospects) -> Iterator[str]:
+def _prospect_lines(found: Prospects, command: Command) -> Iterator[str]:
     """How pods were counted, what is short, what waiting cannot change, and what would help."""
     if found.numbers:
         yield f"  ({found.numbers})"
@@ -188,7 +195,7 @@ def _prospect_lines(found: Prospects) -> Iterator[str]:
         yield "  it starts once enough other jobs finish"
     if found.preemption:
         yield f"  preemption: {found.preemption}"
-    yield from remedy_lines(found.remedies)
+    yield from remedy_lines(found.remedies, command)
 
 
 def _place_lines(found: FlavorPlacement, wide: bool) -> Iterator[str]:
@@ -225,6 +232,10 @@ def as_data(standing: Standing) -> dict[str, Any]:
         value |= {"reason": obstacle.reason, "message": obstacle.message, "remedy": obstacle.remedy}
         value["past"] = standing.past
         return value | _prospects(standing.prospects)
+    if standing.unstarted is not None:
+        found = standing.unstarted
+        value["unstarted"] = {"pods": found.pods, "of": found.of, "pod": found.first, "message": found.why}
+        value["unstarted"]["since"] = date(found.since)
     value["podSets"] = [_pod_set(given) for given in (one.status.admission.pod_sets if one.status.admission else ())]
     value["nodes"] = trouble_data(standing.troubles)
     value["places"] = [

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from xml.sax.saxutils import escape
+from xml.sax import saxutils
 
+from ..model.escaping import in_one_line
 from ..model.resources import rough
 from ..state.table import IntArray
 from .census import Census, summed_up
@@ -59,8 +60,8 @@ class Drawing:
         levels = " / ".join(self.census.tree.topology.levels[: self.cells + 1])
         each = self.census.tree.topology.levels[self.cells]
         head = f"{levels} (a cell is one {each.rsplit('/', 1)[-1]})"
-        yield f'<text x="{PAD}" y="18" font-size="13" font-weight="600">{escape(head)}</text>'
-        yield f'<text x="{PAD}" y="34" fill="#495057">{escape(self.resource)} in use, 0 %</text>'
+        yield f'<text x="{PAD}" y="18" font-size="13" font-weight="600">{_shown(head)}</text>'
+        yield f'<text x="{PAD}" y="34" fill="#495057">{_shown(self.resource)} in use, 0 %</text>'
         x = PAD + 70 + 7 * len(self.resource)
         for colour in SCALE:
             yield f'<rect x="{x}" y="24" width="18" height="12" fill="{colour}" stroke="#adb5bd"/>'
@@ -70,7 +71,7 @@ class Drawing:
         named = [(OUT, "out or none"), *((JOBS[i % len(JOBS)], name) for i, (name, _) in enumerate(self.jobs))]
         for colour, name in named[:MOST_NAMED]:
             yield f'<rect x="{x}" y="24" width="18" height="12" fill="{colour}" stroke="#adb5bd"/>'
-            yield f'<text x="{x + 24}" y="34" fill="#495057">{escape(name)}</text>'
+            yield f'<text x="{x + 24}" y="34" fill="#495057">{_shown(name)}</text>'
             x += 36 + 7 * len(name)
 
     def _box(self, level: int, domain: int) -> Box:
@@ -89,7 +90,7 @@ class Drawing:
         if box.level == self.cells:
             yield self._cell(box.domain, x, y)
             return
-        name = escape(self.census.tree.values[box.level][box.domain])
+        name = _shown(self.census.tree.values[box.level][box.domain])
         size = f'width="{box.width}" height="{box.height}"'
         yield f'<rect x="{x}" y="{y}" {size} rx="4" fill="#f8f9fa" stroke="#adb5bd"/>'
         yield f'<text x="{x + PAD}" y="{y + TITLE}" fill="#343a40">{name}</text>'
@@ -109,7 +110,7 @@ class Drawing:
         note += f"{rough(self.resource, whole)} {self.resource} free"
         here = [(number, name, int(pods[domain])) for number, (name, pods) in enumerate(self.jobs) if pods[domain]]
         note += "".join(f", {pods} pods of {name}" for _, name, pods in here)
-        title = f"<title>{escape(note)}</title>"
+        title = f"<title>{_shown(note)}</title>"
         if not here:
             return f'<rect {place} rx="2" fill="{colour}" stroke="#868e96" stroke-width="0.5">{title}</rect>'
         job = JOBS[here[0][0] % len(JOBS)]
@@ -139,3 +140,8 @@ def draw(census: Census, resource: str, level: int | None = None, jobs: Sequence
     cells = cell_level(census) if level is None else level
     summed = tuple((name, summed_up(census.tree, pods)[cells]) for name, pods in jobs)
     return Drawing(census, cells, resource, summed).svg()
+
+
+def _shown(text: str) -> str:
+    """Text in XML, which does not allow control characters at all."""
+    return saxutils.escape(in_one_line(text))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from ..model.escaping import in_one_line
+
 GAP = "   "
 NOTHING = "<none>"
 
@@ -39,4 +41,4 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[object]], indent: str 
 
 
 def _text(cell: object) -> str:
-    return NOTHING if cell is None or cell == "" else str(cell)
+    return NOTHING if cell is None or cell == "" else in_one_line(str(cell))

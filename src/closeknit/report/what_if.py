@@ -14,6 +14,7 @@ from ..decide.world import World
 from ..model.assignment import Assignment
 from ..model.name import Name
 from ..model.number import number_of
+from ..model.reason import waits_for
 from ..model.workload import PodSetAssignment, Workload
 from ..state.snapshot import Snapshot
 from ..state.table import IntArray
@@ -209,7 +210,7 @@ def _grouped(answer: WhatIfAnswer, groups: list[list[tuple[Workload, Obstacle]]]
 
 
 def _obstacle(answer: WhatIfAnswer, names: str, one: Workload, said: Obstacle) -> Iterator[str]:
-    yield f"  {names} in LocalQueue {one.local_queue}: {said.reason}"
+    yield f"  {names} in LocalQueue {one.local_queue}: {waits_for(said.reason, said.cause or said.message)}"
     if said.message:
         yield f"    {said.message}" + (f": {answer.name_of(said.like)}: {said.cause}" if said.like else "")
     if said.remedy:

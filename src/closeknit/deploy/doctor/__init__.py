@@ -7,8 +7,9 @@ Nothing is changed. A check that lacks permissions reports that, and the others 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from time import time
+from types import ModuleType
 
 from ...cluster.errors import Forbidden, Refused
 from ...cluster.kube.client import Client
@@ -19,17 +20,23 @@ from ..rbac import CLUSTER_WIDE
 from . import controller, definitions, kueue, permissions, policies, queues, served_kinds, topology, versions
 from .finding import Finding, FindingLevel, Patient, warning
 
-__all__ = ["Finding", "FindingLevel", "examine"]
+__all__ = ["ON_ANY_HOST", "Finding", "FindingLevel", "examine"]
 
 CHECKS = (versions, definitions, policies, permissions, topology, queues, controller, kueue, served_kinds)
+ON_ANY_HOST = (topology, queues)
+"""Checks that need no installation."""
 ASKED = frozenset({*server.POLICIES, *server.OLDER.values(), *(kind for grant in CLUSTER_WIDE for kind in grant.kinds)})
 
 
 async def examine(
-    client: Client, wishes: InstallOptions, command: Callable[..., str], now: Callable[[], float] = time
+    client: Client,
+    wishes: InstallOptions,
+    command: Callable[..., str],
+    now: Callable[[], float] = time,
+    checks: Sequence[ModuleType] = CHECKS,
 ) -> AsyncIterator[Finding]:
     patient = Patient(client, await served(client, ASKED), wishes, now, command)
-    for one in CHECKS:
+    for one in checks:
         try:
             async for finding in one.check(patient):
                 yield finding

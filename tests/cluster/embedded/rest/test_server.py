@@ -128,6 +128,7 @@ def test_the_page_is_shown_to_browsers_and_paths_to_programs(folder: Path) -> No
     with Running(folder, page=lambda: "<h1>hello</h1>") as running:
         answer = running.api.get("/", accept="text/html,*/*")
         assert (answer.body, answer.headers["Content-Type"]) == ("<h1>hello</h1>", "text/html; charset=utf-8")
+        assert answer.headers["Content-Security-Policy"].startswith("default-src 'none';")
         assert "/apis/batch/v1" in running.api.get("/").body["paths"]
         for program in ("*/*", "application/json,text/html;q=0.5", "text/html;q=0,*/*", "text/plain", ""):
             assert "/apis/batch/v1" in running.api.get("/", accept=program).body["paths"], program
@@ -137,6 +138,7 @@ def test_a_browser_without_the_token_gets_a_page_that_explains_access(folder: Pa
     with Running(folder, page=lambda: "<h1>secret</h1>") as running:
         stranger = running.api.as_user(None)
         answer = stranger.get("/", accept="text/html,application/xhtml+xml,*/*;q=0.8")
+        assert answer.headers["Content-Security-Policy"].startswith("default-src 'none';")
         assert (answer.status, answer.headers["Content-Type"]) == (401, "text/html; charset=utf-8")
         assert "kubectl proxy" in answer.body
         assert "secret" not in answer.body

@@ -200,7 +200,7 @@ class Server:
         found: Raw | None = None
         match where:
             case [""] if self.page is not None and forms.is_for_people(accept):
-                return web.Response(text=self.page(), content_type=forms.HTML)
+                return _page(self.page())
             case [""]:
                 return web.Response(body=forms.encoded(discovery.root_paths()), content_type=forms.JSON)
             case ["api" | "apis" as root] if is_aggregated:
@@ -354,5 +354,15 @@ def _not_let_in(request: web.BaseRequest, where: list[str]) -> web.Response:
     if where == [""] and forms.is_for_people(request.headers.get("Accept", "")):
         text = "<h1>closeknit</h1><p>This page requires the token. Run <code>kubectl proxy</code> with the "
         text += "kubeconfig of this cluster, and open the address that it prints.</p>"
-        return web.Response(text=text, status=401, content_type=forms.HTML)
+        return _page(text, 401)
     return refusals.response(Unauthorized("Unauthorized"))
+
+
+def _page(text: str, status: int = 200) -> web.Response:
+    """A page that may load nothing and run nothing, whatever text from objects is in it."""
+    headers = {
+        "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+    }
+    return web.Response(text=text, status=status, content_type=forms.HTML, headers=headers)
