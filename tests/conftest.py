@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from closeknit.cli import hints
+
 gc.set_threshold(50_000, 20, 20)  # hosts look for garbage as rarely
 
 CHECKS = [HealthCheck.filter_too_much, HealthCheck.too_slow]
@@ -25,6 +27,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 REAL = "CLOSEKNIT_REAL"
+
+
+@pytest.fixture(autouse=True)
+def _no_advice_about_another_cluster() -> None:
+    """Messages name the cluster of the last command that ran in this process."""
+    hints.forget()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -1,10 +1,10 @@
-"""Topologies, AdmissionChecks, ProvisioningRequestConfigs and WorkloadPriorityClasses, good and bad."""
+"""Topologies, AdmissionChecks, ProvisioningRequestConfigs, WorkloadPriorityClasses and Maintenances, good and bad."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from closeknit.cluster.kinds import ADMISSION_CHECK, PROVISIONING_CONFIG, TOPOLOGY, WORKLOAD_PRIORITY_CLASS
+from closeknit.cluster.kinds import ADMISSION_CHECK, MAINTENANCE, PROVISIONING_CONFIG, TOPOLOGY, WORKLOAD_PRIORITY_CLASS
 from corpus.case import About, Case, Raw, Step
 
 HOST = "kubernetes.io/hostname"
@@ -135,8 +135,23 @@ def priority_classes() -> Iterator[Case]:
     yield Case("changes its value", kind, {"value": 1}, (Step({"value": 2}),))
 
 
+def maintenances() -> Iterator[Case]:
+    rack = [{"nodeLabels": {"example.com/rack": "r7"}}]
+    times = {"from": "2026-11-18T22:00:00Z", "until": "2026-11-19T02:00:00Z"}
+    about = About(MAINTENANCE, {"spec": {"domains": rack, **times}})
+    yield about.good("a rack")
+    yield about.good("with a drain", drain=True)
+    yield about.bad("without domains", "spec.domains", domains=None)
+    yield about.bad("without an end", "spec.until", until=None)
+    yield about.bad("an end before its beginning", "spec.until", near="spec", by="rule", until="2026-11-18T21:00:00Z")
+    labels = "spec.domains[0].nodeLabels"
+    wrong = [{"nodeLabels": {"a/b/c": "r7"}}]
+    yield about.bad("a label with two slashes", f"{labels}[a/b/c]", near=labels, by="rule", domains=wrong)
+
+
 def cases() -> Iterator[Case]:
     yield from topologies()
     yield from admission_checks()
     yield from provisioning()
     yield from priority_classes()
+    yield from maintenances()
