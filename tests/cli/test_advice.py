@@ -79,7 +79,7 @@ def said(ran: Ran) -> str:
         ("kept", "closeknit queue resume default/held"),
         ("lost", "create it"),
         ("typo", "did you mean main?"),
-        ("typo", "create it"),
+        ("typo", "or create LocalQueue mian"),
         ("level", "did you mean example.com/rack?"),
         ("no-queue", "did you mean kueue.x-k8s.io/queue-name?"),
     ],

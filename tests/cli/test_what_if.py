@@ -127,7 +127,7 @@ def test_a_job_that_fits_no_rack_is_answered_with_remedies(ask: Run) -> None:
     ran = ask(placing_cluster(), job("train", 20, level=RACK))
     assert ran.code == 3
     assert 'topology "dc" allows to fit only 16 out of 20 pod(s)' in ran.out
-    assert "would help: relax to preferred" in ran.out
+    assert "would help: one of: (1) relax to preferred" in ran.out
 
 
 def test_a_whole_file_of_several_jobs(run: Run, tmp_path: Path) -> None:
@@ -378,7 +378,10 @@ def test_a_job_with_an_unknown_queue_waits_and_the_queues_are_listed(ask: Run) -
     ran = ask(small_cluster(), job("j", queue="mian"))
     assert ran.code == 3
     assert "LocalQueue mian doesn't exist" in ran.out
-    assert "would help: did you mean main? namespace default has: main" in ran.out
+    assert (
+        "would help: did you mean main? namespace default has: main; use one of them, or create LocalQueue mian"
+        in ran.out
+    )
 
 
 def test_a_job_with_an_unknown_priority_class(ask: Run) -> None:

@@ -85,7 +85,7 @@ def test_there_is_no_such_local_queue_but_one_with_nearly_its_name() -> None:
     assert found == (
         "Misconfigured",
         "LocalQueue reserch doesn't exist",
-        "did you mean research? namespace default has: research",
+        "did you mean research? namespace default has: research; use one of them, or create LocalQueue reserch",
         "",
         "",
     )
@@ -169,7 +169,8 @@ def test_it_asks_for_more_than_there_could_ever_be() -> None:
     alone = stands(scheduler([queue("a", 4)]), workload("one", count=5), tries=True)
     assert (alone.reason, alone.remedy) == (
         "ExceedsMaxQuota",
-        "ask for 4 pods instead of 5, or raise the quota of ClusterQueue a for gpu in flavor default from 4 to 5",
+        "one of: (1) ask for 4 pods instead of 5; "
+        "(2) raise the quota of ClusterQueue a for gpu in flavor default from 4 to 5",
     )
 
 
@@ -177,7 +178,8 @@ def test_others_hold_what_it_needs() -> None:
     found = stands(scheduler([queue("a", 4)]), workload("one", count=3), running("other", 2), tries=True)
     assert found.reason == "WaitingForQuota"
     assert found.remedy == (
-        "wait until other workloads finish, or ask for 2 pods instead of 3, or raise the quota of ClusterQueue a for "
+        "one of: (1) wait until other workloads finish; (2) ask for 2 pods instead of 3; "
+        "(3) raise the quota of ClusterQueue a for "
         "gpu in flavor default from 4 to 5"
     )
 
@@ -185,7 +187,7 @@ def test_others_hold_what_it_needs() -> None:
 def test_a_higher_priority_is_offered_only_where_it_would_preempt() -> None:
     built = scheduler([queue("a", 4, preemption=Preemption("LowerPriority"))])
     found = stands(built, workload("one", count=4, requests=1), running("other", 4), tries=True)
-    assert found.remedy.endswith("or give it a higher priority: it may then preempt default/other")
+    assert found.remedy.endswith("(3) give it a higher priority: it may then preempt default/other")
     never = stands(scheduler([queue("a", 4)]), workload("one", count=4), running("other", 4), tries=True)
     assert "priority" not in never.remedy
 
@@ -236,7 +238,7 @@ def test_its_pods_find_no_place_and_the_engine_tries_what_would_help() -> None:
     found = stands(built, big, tries=True)
     assert found.reason == "TopologyPlacementFailed"
     assert found.remedy == (
-        f'relax to preferred "{RACK}", or ask for 4 pods instead of 6, or add 1 node like n1 in r-n1'
+        f'one of: (1) relax to preferred "{RACK}"; (2) ask for 4 pods instead of 6; (3) add 1 node like n1 in r-n1'
     )
 
 

@@ -100,7 +100,7 @@ def test_a_lease_in_another_namespace_is_refused(config: Path, capsys: pytest.Ca
     assert "the configuration:6:18: Configuration: leaderElection.resourceNamespace: is other" in err
 
 
-@pytest.mark.parametrize("command", ["install", "uninstall", "doctor"])
+@pytest.mark.parametrize("command", ["install", "uninstall"])
 def test_an_embedded_host_needs_no_installation(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

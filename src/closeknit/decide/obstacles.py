@@ -178,8 +178,8 @@ class Obstacles:
         names = [each.name for each in self.pending.local_queues.values() if each.namespace == one.namespace]
         if not names:
             return f"create it: namespace {one.namespace} has no LocalQueue"
-        label = "label the job with one of"
-        return f"{did_you_mean(one.queue, names)}{label} namespace {one.namespace}: {', '.join(names)}; or create it"
+        known = f"namespace {one.namespace} has: {', '.join(names)}"
+        return f"{did_you_mean(one.queue, names)}{known}; use one of them, or create LocalQueue {one.queue}"
 
     # Its position in the queue
 
