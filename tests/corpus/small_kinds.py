@@ -143,7 +143,7 @@ def maintenances() -> Iterator[Case]:
     yield about.good("with a drain", drain=True)
     yield about.bad("without domains", "spec.domains", domains=None)
     yield about.bad("without an end", "spec.until", until=None)
-    yield about.bad("an end before its beginning", "spec.until", near="spec", by="rule", until="2026-11-18T21:00:00Z")
+    yield about.bad("an end before its beginning", "spec.until", by="rule", until="2026-11-18T21:00:00Z")
     labels = "spec.domains[0].nodeLabels"
     wrong = [{"nodeLabels": {"a/b/c": "r7"}}]
     yield about.bad("a label with two slashes", f"{labels}[a/b/c]", near=labels, by="rule", domains=wrong)

@@ -16,7 +16,12 @@ from corpus.conftest import POLICIES
 LITERAL = r'"(?:[^"\\]|\\.)*"'
 LAST = re.compile(rf"(?:(?:^| \+ ){LITERAL})+$")
 VALIDATING = "ValidatingAdmissionPolicy"
+TRUSTED = "only the controller and the accounts in trustedAccounts of its configuration may do this"
 UNBROKEN = {
+    **{
+        (policy, TRUSTED): "the corpus is sent by an administrator; tests/real/test_tenants.py has other users"
+        for policy in ("trust-status", "trust-workloads", "trust-gates")
+    },
     ("leaderworkersets", "one of the two pod sets must have 1 pod"): "its leader is always one pod",
     ("trial", "closeknit-controller may only create a Job as a dry run"): "concerns its account only",
 }
