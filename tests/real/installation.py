@@ -12,7 +12,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, NamedTuple
 
-from closeknit.deploy.objects import FOLDER, PORT
+from closeknit.deploy.objects import FOLDER, METRICS_PORT, PORT
 from contract.client import Api
 from contract.expect import eventually
 from contract.objects import path
@@ -94,14 +94,17 @@ def deployed(api: Api) -> Raw:
 def controller(cluster: RealCluster, pod: str = "controller-0") -> Iterator[Process]:
     """The controller with the Deployment's command, environment and account, and the test's files and ports."""
     container = deployed(cluster.api)
-    [port] = free_ports(1)
+    port, metrics = free_ports(2)
     folder = cluster.folder / "etc"
     folder.mkdir(exist_ok=True)
     for file, text in cluster.api.get(path("v1/configmaps", HOME, f"{NAME}-config")).body["data"].items():
         (folder / file).write_text(text)
     words = [*container["command"], *container["args"]]
-    moved = [one.replace(FOLDER, str(folder)).replace(f"0.0.0.0:{PORT}", f"{HOST}:{port}") for one in words]
-    assert moved != words
+    ports = (f"0.0.0.0:{PORT}", f"{HOST}:{port}"), (f"0.0.0.0:{METRICS_PORT}", f"{HOST}:{metrics}")
+    moved = words
+    for old, new in ((FOLDER, str(folder)), *ports):
+        before, moved = moved, [one.replace(old, new) for one in moved]
+        assert moved != before
     given = {one["name"]: one.get("value", pod) for one in container["env"]}
     ours = {"CLOSEKNIT_KUBECONFIG": str(cluster.kubeconfig_of(HOME, NAME)), "PATH": f"{BIN}:{os.environ['PATH']}"}
     command = ["env", *(f"{key}={value}" for key, value in {**given, **ours}.items()), *moved]

@@ -35,6 +35,7 @@ KUEUE = "kueue.x-k8s.io/v1beta2"
 INDEX = "batch.kubernetes.io/job-completion-index"
 WORKLOADS, PODS, NODES, JOBS = f"{KUEUE}/workloads", "v1/pods", "v1/nodes", "batch/v1/jobs"
 CLUSTER_QUEUES, EVENTS = f"{KUEUE}/clusterqueues", "v1/events"
+MAINTENANCES = "closeknit.dev/v1alpha1/maintenances"
 SCENE = "scene"
 WITHIN = 60.0
 SHOWN = 6000
@@ -291,7 +292,8 @@ class Scene:
         return "\n".join([*lines, "", f"end of {self.place.log}:", tail(Path(self.place.log), SHOWN)])
 
     def _path(self, resource: str, name: str, *more: str) -> str:
-        is_wide = resource in (NODES, CLUSTER_QUEUES, f"{KUEUE}/resourceflavors", f"{KUEUE}/admissionchecks")
+        kueues = (f"{KUEUE}/resourceflavors", f"{KUEUE}/admissionchecks")
+        is_wide = resource in (NODES, CLUSTER_QUEUES, *kueues, MAINTENANCES)
         return path(resource, None if is_wide else self.name, name, *more)
 
 

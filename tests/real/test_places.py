@@ -10,7 +10,7 @@ from closeknit.dialects.timestamps import stamp
 from closeknit.observe.pool_form import RACK
 from servers.manifests import Object
 
-from .scene import INDEX, NODES, Scene
+from .scene import INDEX, MAINTENANCES, NODES, Scene
 from .test_nodes import await_swap, running, uids
 from .work import job, template
 
@@ -73,7 +73,7 @@ def test_a_window_drains_a_rack_when_it_begins_and_frees_it_when_it_is_cancelled
     assert [(one["reason"], one["count"]) for one in stats] == [("Maintenance", 1)]
     scene.submit(job("next", 9, template(4, required=RACK)))
     scene.until(lambda: f'maintenance "{scene.name}"' in (scene.why("next") or ""), "the reason names the window", 60)
-    scene.delete("closeknit.dev/v1alpha1/maintenances", scene.name)
+    scene.delete(MAINTENANCES, scene.name)
     scene.await_true("next", "Admitted")
 
 
