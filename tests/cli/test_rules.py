@@ -140,3 +140,22 @@ def test_the_rules_of_a_controller_outside_the_cluster_apply(monkeypatch: pytest
             await health.stop()
 
     assert asyncio.run(asked()) == EffectiveRules(GATES, Settings(FAIR))
+
+
+def test_a_controller_that_refuses_to_be_read_is_reported(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def ask() -> EffectiveRules:
+        health = Health(Decisions(Memory()))
+        health.access.client = cast(Client, Reviews(paths=()))
+        (port,) = await health.start(None, Address("127.0.0.1", 0))
+        monkeypatch.setenv(VARIABLE, f"http://127.0.0.1:{port}")
+        try:
+            return await Given("", {}, None, False).on(cast(Client, Outside()))
+        finally:
+            await health.stop()
+
+    assert asyncio.run(ask()) == EffectiveRules(Gates.profile(), Settings())
+    said = capsys.readouterr().err
+    assert said.startswith("note: no permission to ask the controller: ")
+    assert "the ClusterRole closeknit-reader for --controller; using the default gates and settings\n" in said
