@@ -5,8 +5,9 @@ A body is an envelope, which names apiVersion and kind, around one message. Fiel
 empty, so an empty value counts only where Go has a pointer: `replicas: 0` is kept, `hostname: ""` is not. Unknown field
 numbers are skipped, as servers do. Responses are never protobuf: clients accept JSON too.
 
-    6b 38 73 00  12 0c 0a 06 0a 01 61 ...        b"k8s\\0", field 2 (bytes): the message
-                       metadata {name: "a"}      field 1 (12 → 2, "raw"); its field 1 is ObjectMeta, and so on
+    6b 38 73 00             the letters k8s and a zero
+    0a …                    field 1 of the envelope: apiVersion and kind
+    12 05 0a 03 0a 01 61    field 2, the message: its field 1, metadata, whose field 1, name, is "a"
 """
 
 from __future__ import annotations
