@@ -92,9 +92,13 @@ def differences(cluster: Cluster, folder: Path) -> Iterator[str]:
     if set(state.workloads) != set(after):
         yield f"workloads: {sorted(set(state.workloads) ^ set(after))}"
     if left(story) or gone or again:
+        held = {key for key, one in before.items() if one.reserved}
+        said, passing = left(story) & held, left(story) - held
         wanted = again & gone if again else gone  # a workload that is created again is queued in random order
-        if not wanted <= left(story) or (not again and left(story) != gone):
-            yield f"preempted: {left(story)} and not {gone}"
+        if not wanted <= said or (not again and said != gone):
+            yield f"preempted: {said} and not {gone}"
+        if not again and not passing <= ended:
+            yield f"admitted and preempted: {passing} and not {ended}"
         return
     for key, one in after.items():
         if key not in story.workloads:
