@@ -30,8 +30,13 @@ UNUSED = {
         for plural, group in (("appwrappers", "workload.codeflare.dev"), ("sparkapplications", "sparkoperator.k8s.io"))
         for verb, part in (("get", ""), ("list", ""), ("watch", ""), ("update", ""), ("update", "/finalizers"))
     },
+    **dict.fromkeys(
+        ("create subjectaccessreviews.authorization.k8s.io", "create tokenreviews.authentication.k8s.io"),
+        "only for clients of --metrics-address; tests/cli/real/test_controller.py has one, on another server",
+    ),
     "get admissionchecks.kueue.x-k8s.io": RACED,
     "get clusterqueues.kueue.x-k8s.io": RACED,
+    "get cohorts.kueue.x-k8s.io": RACED,
     "get jobs.batch": RACED,
     "get jobsets.jobset.x-k8s.io": RACED,
     "get leases.coordination.k8s.io": "the first leader finds none, which is no success; later ones read it",

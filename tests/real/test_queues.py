@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from closeknit.observe.pool_form import RACK
+from closeknit.quota.tree import MOST_LEVELS
+from contract.objects import path
 from servers.manifests import Object, is_true
 
-from .scene import CLUSTER_QUEUES, JOBS, WORKLOADS, Scene
+from .scene import CLUSTER_QUEUES, JOBS, KUEUE, WORKLOADS, Scene
 from .work import job, of_class, template
 
 EVICTED = "Evicted"
@@ -43,6 +45,20 @@ def test_a_queue_borrows_what_its_cohort_has_left_and_gives_it_back(scene: Scene
     scene.finish(*scene.pods("job-name=owner"))
     scene.await_true("owner", "Finished")
     scene.await_running(6, "job-name=large")
+
+
+def test_a_cohort_that_is_too_deep_says_so(scene: Scene) -> None:
+    parents = ["", *(f"{scene.name}-{level}" for level in range(MOST_LEVELS))]
+    for level, parent in enumerate(parents):
+        spec = {"parentName": parent} if parent else {}
+        scene.of_all(apiVersion=KUEUE, kind="Cohort", metadata={"name": f"{scene.name}-{level}"}, spec=spec)
+    deepest = path(f"{KUEUE}/cohorts", None, f"{scene.name}-{MOST_LEVELS}")
+
+    def said() -> list[str]:
+        status = scene.api.get(deepest).body.get("status") or {}
+        return [one["reason"] for one in status.get("conditions") or () if one["status"] == "False"]
+
+    scene.until(lambda: said() == ["CohortTooDeep"], "the cohort below the last level reports it")
 
 
 def test_a_queue_borrows_no_more_than_it_may(scene: Scene) -> None:
