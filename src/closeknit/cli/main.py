@@ -17,7 +17,7 @@ import click
 
 from .. import __version__
 from ..cluster.errors import Refused
-from ..host.garbage import collect_never
+from ..host.garbage import collect_never, keep_what_is_loaded
 from ..model.gates import GateError
 from ..model.mistake import InputError, NotThere
 from .escaped_stream import escaped_streams
@@ -136,8 +136,12 @@ def main(args: list[str] | None = None) -> None:
         collect_never()
     _prepare_streams(alone=args is None)
     forget()
-    with escaped_streams():
-        _run(args)
+    try:
+        with escaped_streams():
+            _run(args)
+    finally:
+        if args is None:
+            keep_what_is_loaded()  # else the interpreter collects it once more before it ends
 
 
 def _run(args: list[str] | None) -> None:

@@ -110,7 +110,11 @@ def daemon_of(owners: Iterable[OwnerReference]) -> str:
 
 def names_ours(*named: Iterable[str]) -> bool:
     """Whether any of these labels, annotations or finalizers is Kueue's: then the whole pod is needed."""
-    return any(one.startswith(keys.PREFIX) for several in named for one in several)
+    for several in named:
+        for one in several:
+            if one.startswith(keys.PREFIX):
+                return True
+    return False
 
 
 def _unschedulable(conditions: Iterable[PodCondition]) -> str:

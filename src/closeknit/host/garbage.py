@@ -1,4 +1,4 @@
-"""Garbage collection settings of a host: rare collections, which skip the objects loaded at startup.
+"""Garbage collection settings: rare collections in a host, which skip the objects loaded at startup; none in commands.
 
 A full collection over the cache of a large cluster blocks the event loop for 0.1 s and longer.
 """

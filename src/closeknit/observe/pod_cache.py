@@ -34,7 +34,8 @@ class PodCache:
         self.index = PodIndex()
         self._placed: set[str] = set()
         """Running pods that were placed by topology."""
-        self._shapes: dict[tuple[tuple[str, int], ...], Resources] = {}
+        self._shapes: dict[bytes, Resources] = {}
+        """Requests by the text of the resources of a pod."""
 
     def see(self, change: Change) -> None:
         meta = change.object["metadata"]
@@ -109,10 +110,21 @@ class PodCache:
             self._leave_other(key)
 
     def _requests(self, raw: Raw) -> Resources:
-        requests = core.requests(msgspec.convert(raw["spec"], core.PodSpec))
-        if len(self._shapes) > MOST_SHAPES:
-            self._shapes.clear()
-        return self._shapes.setdefault(tuple(requests.items()), requests)
+        """The pods of a job have the same text of resources, so that it is read once."""
+        text = _resources(raw["spec"])
+        found = self._shapes.get(text)
+        if found is None:
+            if len(self._shapes) > MOST_SHAPES:
+                self._shapes.clear()
+            found = self._shapes[text] = core.requests(msgspec.convert(raw["spec"], core.PodSpec))
+        return found
+
+
+def _resources(spec: Raw) -> bytes:
+    """All that the requests of a pod depend on."""
+    containers = [one.get("resources") for one in spec.get("containers") or ()]
+    first = [(one.get("resources"), one.get("restartPolicy")) for one in spec.get("initContainers") or ()]
+    return msgspec.json.encode((containers, first, spec.get("overhead"), spec.get("resources")))
 
 
 def is_ours(pod: Raw) -> bool:
