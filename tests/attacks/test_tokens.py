@@ -58,7 +58,6 @@ def test_the_read_only_token_writes_nothing(host: HostProcess, viewer: Api) -> N
         viewer.apply(at, config_map("kept"), "me"),
         viewer.delete(at),
         viewer.delete(MAPS),
-        viewer.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {}),
     ]
     assert {(one.status, one.body["reason"]) for one in answers} == {(403, "Forbidden")}
     assert host.api.get(at).body["data"] == {"a": "b"}
@@ -69,3 +68,15 @@ def test_the_read_only_token_reads_no_secrets(viewer: Api) -> None:
         assert viewer.get(where).status == 403, where
         assert viewer.request("GET", where, query={"watch": True}).status == 403, where
     assert viewer.get("/api/v1/namespaces/secrets").status == 404
+
+
+@pytest.mark.parametrize(
+    ("verb", "resource", "is_allowed"),
+    [("get", "pods", True), ("watch", "jobs", True), ("delete", "pods", False), ("get", "secrets", False)],
+)
+def test_a_review_with_the_read_only_token_says_what_it_permits(
+    viewer: Api, verb: str, resource: str, is_allowed: bool
+) -> None:
+    asked = {"spec": {"resourceAttributes": {"verb": verb, "resource": resource}}}
+    answer = viewer.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", asked)
+    assert (answer.status, answer.body["status"]) == (201, {"allowed": is_allowed})

@@ -172,9 +172,11 @@ class Server:
         is_full, is_view = self._is_let_in(request)
         if not is_full and not is_view:
             return _not_let_in(request, where)
+        query = QueryString(text)
+        if request.method == "POST" and where[:-1] == ["apis", *reviews.SERVED]:
+            return await self._review(request, query, where[-1], is_full)
         if not is_full:
             _check_view(request.method, where)
-        query = QueryString(text)
         own = self.extra.get("/".join(where[:2]))
         if own is not None:
             return await own(request)
@@ -186,6 +188,13 @@ class Server:
         if request.method != "GET":
             raise NotFound(NOT_SERVED)
         return self._document(request, query, where)
+
+    async def _review(
+        self, request: web.BaseRequest, query: QueryString, plural: str, is_full: bool
+    ) -> web.StreamResponse:
+        media = bodies.media_type(request.headers.get("Content-Type", ""))
+        answer = reviews.answer(plural, bodies.tree(await _read(request), media), is_full)
+        return self._reply(answer, forms.accepted(request.headers.get("Accept", ""), query))
 
     def _is_let_in(self, request: web.BaseRequest) -> tuple[bool, bool]:
         """Whether the request has the token that permits everything, and whether it has the one for reading."""
@@ -233,9 +242,6 @@ class Server:
         self, request: web.BaseRequest, query: QueryString, group: str, version: str, rest: list[str]
     ) -> web.StreamResponse:
         media = bodies.media_type(request.headers.get("Content-Type", ""))
-        if request.method == "POST" and (group, version) == reviews.SERVED and rest[1:] == []:
-            answer = reviews.answer(rest[0], bodies.tree(await _read(request), media))
-            return self._reply(answer, forms.accepted(request.headers.get("Accept", ""), query))
         if media == bodies.PROTOBUF and not is_served(group, version):
             raise bodies.unknown_protobuf(is_served=False)
         at = address(group, version, rest)
@@ -345,7 +351,7 @@ async def _sent(request: web.BaseRequest, response: web.Response) -> web.StreamR
 def _check_view(method: str, where: list[str]) -> None:
     """Raise for what the read-only token does not permit: writes, and Secrets, as the role `view` of Kubernetes."""
     resource = where[4:5] if where[:3] == ["api", "v1", "namespaces"] else where[2:3]
-    if method not in READS or resource == ["secrets"]:
+    if method not in READS or resource == [reviews.HIDDEN]:
         raise Forbidden("the read-only token permits get, list and watch, except of Secrets; use the other kubeconfig")
 
 
