@@ -67,7 +67,7 @@ def test_a_watcher_that_reads_is_not_disconnected_for_those_that_do_not(host: Ho
 
 @slow
 def test_a_list_that_is_not_read_is_closed(host: HostProcess) -> None:
-    """A response that nobody reads for half a minute ends with its connection."""
+    """A response that is not read for half a minute ends with its connection."""
     target, maps = Target.of(host.api), config_maps("default")
     write(host.api, maps, "listed")
     try:

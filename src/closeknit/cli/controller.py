@@ -56,7 +56,7 @@ def _address(_context: click.Context, _option: click.Parameter, text: str | None
     "--metrics-address",
     metavar="[HOST]:PORT",
     callback=_address,
-    help="Serve /metrics, decisions and configuration at this address, to users whom the API server authorises; "
+    help="Serve /metrics, decisions and configuration at this address, to users that the API server authorises; "
     "default: off.",
 )
 @click.option(

@@ -111,7 +111,7 @@ async def _direct(client: Client, url: str) -> AsyncIterator[Client]:
 
 
 def _is_private(url: str) -> bool:
-    """Whether nobody else on the network can read what is sent there: by TLS, or to this machine."""
+    """Whether what is sent there is hidden from the network, by TLS or because it stays on this machine."""
     given = urlsplit(url)
     try:
         is_here = given.hostname == "localhost" or ip_address(given.hostname or "").is_loopback

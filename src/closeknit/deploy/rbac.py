@@ -118,7 +118,7 @@ CLUSTER_WIDE: tuple[Grant, ...] = (
     Grant(
         (kinds.PROVISIONING_REQUEST,), ("update",), "its pod templates block the deletion of the request", "finalizers"
     ),
-    Grant((TOKEN_REVIEW,), ("create",), "whom the token of a reader of metrics or decisions belongs to"),
+    Grant((TOKEN_REVIEW,), ("create",), "the user of a token that requests metrics or decisions"),
     Grant((ACCESS_REVIEW,), ("create",), "whether that user may read them"),
     Grant(
         (kinds.LEASE,), ("list",), "whether Kueue runs: the controller does not start beside it", names=(KUEUE_LEASE,)
@@ -259,8 +259,8 @@ _TENANTS = (
     "",
     "## Users",
     "",
-    "Roles for users, which the built-in roles `view`, `edit` and `admin` include by aggregation: whoever may edit a",
-    "namespace may submit jobs of every kind there. No role allows writing queues, quota, or the content of Workloads;",
+    "Roles for users, which the built-in roles `view`, `edit` and `admin` include by aggregation: a user that may edit",
+    "a namespace may submit jobs of any kind there. No role allows writing queues, quota, or the content of Workloads;",
     "that is up to cluster administrators. Bind `closeknit-viewer` in all namespaces to let a user see quota and",
     "topology.",
     "",

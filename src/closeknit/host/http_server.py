@@ -68,7 +68,7 @@ class BadQueryError(Exception):
 
 
 class HttpServer:
-    """Routes are paths without a leading slash. Without a guard everybody may read them."""
+    """Routes are paths without a leading slash. Without a guard they need no token."""
 
     def __init__(self, routes: Mapping[str, Answerer], guard: Guard | None = None) -> None:
         self.routes, self.guard = routes, guard

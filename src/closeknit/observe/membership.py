@@ -1,9 +1,9 @@
 """Whether a pod belongs to the Workload that it names.
 
-The annotation, the pod-set label and the gate of a pod are only its own word, and whoever may create pods may write
+The annotation, the pod-set label and the gate of a pod prove nothing: any user that may create pods may write
 them. A pod is a member if its chain of owners leads to the owner of the Workload, link by link, each a real child of
-the next; a pod group has its own rule, that its managed pods name it. With the gate VerifyPodOwners off a pod's word
-is enough, as in Kueue.
+the next; a pod group has its own rule, that its managed pods name it. With the gate VerifyPodOwners off these marks
+are enough, as in Kueue.
 
 A link is looked up among the watched objects. If one is missing, it may just not be in the cache yet; and an owner of a
 kind that is not watched cannot be verified at all (docs/designs/members-by-owner.md).

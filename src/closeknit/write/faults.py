@@ -1,8 +1,8 @@
 """Faults: exceptions that a component of the control plane raised for one object.
 
-A fault never ends the process. It is logged with the object, counted, and recorded as an event on the object; whoever
-called the component tries again with backoff, and everything else continues. The event names the kind of the exception
-only: its text may mention objects of other namespaces, and is in the log.
+A fault never ends the process. It is logged with the object, counted, and recorded as an event on the object; the
+caller of the component tries again with backoff, and everything else continues. The event names the kind of the
+exception only: its text may mention objects of other namespaces, and is in the log.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ask the API server about a bearer token: whom it belongs to, and whether that user may read a path.
+"""Ask the API server about a bearer token: which user it is for, and whether that user may read a path.
 
 A token may be one for the API server itself, such as that of a ServiceAccount, or one that was issued for us alone,
 with our audience: the latter is of no use anywhere else if it is stolen.

@@ -1,10 +1,11 @@
 """The policies that keep what the controller decides from being forged.
 
-Whoever can write the status of a Workload can admit it; whoever can change the spec of an admitted one, or make another
-job its owner, has its quota; whoever can remove our gate from a pod needs no place. The controller's account does all
-of that, and so may the accounts that the configuration names, such as the controllers of other admission checks. The
-controllers of Kubernetes itself change owners and finalizers. An account that may `override` workloads in all
-namespaces, as a cluster administrator may, could change these policies as well, and is not stopped by them.
+A user that can write the status of a Workload can admit it. A user that can change the spec of an admitted Workload, or
+make another job its owner, can take its quota. A user that can remove our gate from a pod needs no place for it. Only
+the controller's account may do these things, and the accounts that the configuration names, such as the controllers of
+other admission checks. The controllers of Kubernetes itself change owners and finalizers. An account that may
+`override` workloads in all namespaces, as a cluster administrator may, could change these policies as well, and is not
+stopped by them.
 """
 
 from __future__ import annotations
