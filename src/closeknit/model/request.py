@@ -1,7 +1,8 @@
 """A placement request: a tree of groups whose leaves are pod sets, each with a topology constraint.
 
 A plain job is one group of one pod set. A leader with its workers is one group of two. Deeper trees, with a constraint
-at every depth, have the same form. A workload carries its request from the object it was read from to the engine;
+at every depth, have the same form. A group may need only some of its pods (`min_pods`) or of its groups
+(`min_groups`); the rest is surplus. A workload carries its request from the object it was read from to the engine;
 steps on the way change pod sets inside the tree and keep its form.
 """
 
@@ -10,11 +11,17 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from operator import is_
+from typing import Literal
 
 from .assignment import Assignment
 from .shape import Shape
 
 AUTO = "auto"
+MOST_GROUPS = 10_000
+"""The most groups in one request."""
+
+Order = Literal["binpack", "spread"]
+"""Which of the domains that fit is tried first: the fullest (binpack) or the emptiest (spread)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +34,16 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """How close together pods must be. `slices` runs coarse to fine and is empty without slices."""
+    """How close together pods must be. `slices` runs coarse to fine and is empty without slices.
+
+    `topology` names the topology that has the levels; it is empty where the flavor decides which one that is.
+    """
 
     required: str | None = None
     preferred: str | None = None
     unconstrained: bool | None = None
     slices: tuple[Layer, ...] = ()
+    topology: str = ""
 
     @property
     def levels(self) -> list[str]:
@@ -50,6 +61,15 @@ IMPLIED = Constraint(unconstrained=True)
 
 
 @dataclass(frozen=True, slots=True)
+class Apart:
+    """Members that go to different domains of `level`: each to one of its own, or as far as possible."""
+
+    level: str
+    required: bool = True
+    topology: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Ranks:
     """Which labels hold a pod's rank: an index, and for jobs made of jobs a second label with the job's index."""
 
@@ -62,7 +82,9 @@ class Ranks:
 class PodSet:
     """`count` pods of one shape. Without a constraint, topology is implied: anywhere, with capacity checked.
 
-    `previous` is where the pods are now, when a running pod set is resized.
+    `previous` is where the pods are now, when a running pod set is resized. `running` are the nodes of further pods
+    that run already, one entry for each pod: they are not in `count`, need no room, and pin the domains of the groups
+    around them. `pods` are the names of the pods to place, in order, where each has a name already.
     """
 
     name: str
@@ -71,6 +93,8 @@ class PodSet:
     constraint: Constraint | None = None
     ranks: Ranks = Ranks()
     previous: Assignment | None = None
+    running: tuple[str, ...] = ()
+    pods: tuple[str, ...] = ()
 
 
 Constraints = tuple[Constraint, ...]
@@ -82,12 +106,30 @@ class Group:
     """Pod sets and groups that are placed together, within `constraint` if there is one.
 
     With `numbered_through`, pod indexes continue across the pod sets of the group, the smallest pod set first.
+
+    `min_pods` is how many pods of its own pod sets have to be placed or run, `min_groups` how many of its own groups;
+    None means all. What is beyond them is surplus, placed after every minimum of the request. `order` and `apart` are
+    for the groups directly in it.
     """
 
     members: tuple[PodSet | Group, ...]
     name: str | None = None
     constraint: Constraint | None = None
     numbered_through: bool = True
+    min_pods: int | None = None
+    min_groups: int | None = None
+    order: Order | None = None
+    apart: Apart | None = None
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The groups that are its direct members."""
+        return tuple(member for member in self.members if isinstance(member, Group))
+
+    @property
+    def own_pod_sets(self) -> tuple[PodSet, ...]:
+        """The pod sets that are its direct members."""
+        return tuple(member for member in self.members if isinstance(member, PodSet))
 
     @property
     def pod_sets(self) -> Iterator[PodSet]:
@@ -118,7 +160,7 @@ class Group:
             (member.name, member.constraint) if isinstance(member, PodSet) else member.outline
             for member in self.members
         )
-        return self.name, self.constraint, tuple(members)
+        return self.name, self.constraint, self.min_pods, self.min_groups, self.order, self.apart, tuple(members)
 
     def walk(self, outside: Constraints = ()) -> Iterator[tuple[PodSet, Constraints]]:
         """Every pod set with the constraints on it."""
