@@ -172,7 +172,7 @@ def shares(free: IntArray, need: IntArray, ignored: int) -> FloatArray:
     if not len(wanted):
         return np.zeros(free.shape[1])
     amounts = free[wanted]
-    with np.errstate(divide="ignore"):
-        share = np.where(amounts > 0, need[wanted, None] / np.maximum(amounts, 1), ABSENT)
+    share = need[wanted, None] / np.maximum(amounts, 1)
+    share[amounts <= 0] = ABSENT
     found: FloatArray = share.max(axis=0)
     return found

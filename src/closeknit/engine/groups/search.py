@@ -31,7 +31,7 @@ STEPS = 20_000
 
 
 class Haste(NamedTuple):
-    """How many ways to put a batch on nodes a pass tries, and after how many steps it leaves a domain."""
+    """How many ways to put a batch on nodes a pass tries, and after how many useless steps it leaves a domain."""
 
     ways: int | None = None
     steps: int | None = None
@@ -74,7 +74,7 @@ class Search:
     def _pass(self, items: Sequence[Item]) -> bool:
         ways: list[Iterator[Any] | None] = [None] * len(items)
         marks: list[Mark] = [self.trial.mark()] * len(items)
-        blame: list[set[int]] = [set() for _ in items]
+        blame: dict[int, set[int]] = {}
         since = [0] * len(items)
         at = 0
         while at < len(items):
@@ -88,7 +88,7 @@ class Search:
             if way is None:
                 way = ways[at] = self._alternatives(item)
                 marks[at] = self.trial.mark()
-                blame[at].clear()
+                blame.pop(at, None)
             else:
                 self.trial.undo(marks[at])
                 item.forget(self)
@@ -100,7 +100,7 @@ class Search:
                 at += 1
                 continue
             self._note(item, at)
-            causes = self._causes(items, at) | blame[at]
+            causes = self._causes(items, at) | blame.pop(at, set())
             target = max(causes, default=-1)
             for place in range(at, target, -1):
                 ways[place] = None
@@ -108,7 +108,7 @@ class Search:
             if target < 0:
                 self.trial.undo(marks[0])
                 return False
-            blame[target] |= causes - {target}
+            blame[target] = blame.get(target, set()) | (causes - {target})
             at = target
         return True
 
@@ -124,10 +124,11 @@ class Search:
 
     def _late(self, items: Sequence[Item], since: Sequence[int], at: int) -> int | None:
         """The outermost chosen domain in which too many steps were taken."""
-        if self._haste.steps is None or self.taken - self._began <= self._haste.steps:
+        most = None if self._haste.steps is None else self._haste.steps + 2 * len(items)
+        if most is None or self.taken - self._began <= most:
             return None
         for place in range(at):
-            if isinstance(items[place], Choose) and self.taken - since[place] > self._haste.steps:
+            if isinstance(items[place], Choose) and self.taken - since[place] > most:
                 self._has_skipped = True
                 return place
         return None
