@@ -16,7 +16,7 @@ from ...model.request import Order, Request
 from ...state.snapshot import Snapshot
 from ...state.table import IntArray
 from ..policy import Policy
-from .agenda import Choose, Include, Put, agenda_of
+from .agenda import NOTHING, Choose, Include, Put, agenda_of
 from .fill import best
 from .parts import Batch, Part, Reader, Trees
 from .search import STEPS, OutOfSteps, Search
@@ -139,7 +139,7 @@ def _add_part(search: Search, part: Part) -> None:
 
 
 def _add_pods(search: Search, batch: Batch) -> None:
-    rows, counts = search.placed.get(batch, (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)))
+    rows, counts = search.placed.get(batch, NOTHING)
     left = batch.count - int(counts.sum())
     while left > 0:
         scope = search.scope_of(batch.part).all_rows(search.size)
@@ -157,7 +157,8 @@ def _add_pods(search: Search, batch: Batch) -> None:
 def _sorted(search: Search) -> dict[str, Placed]:
     """The rows of each pod set once, neighbours next to each other: in the order of its tree, else by row."""
     found: dict[str, Placed] = {}
-    for batch, (rows, counts) in search.placed.items():
+    for batch in (batch for part in search.top.walk() for batch in part.batches):
+        rows, counts = search.placed.get(batch, NOTHING)
         distinct, inverse = np.unique(rows, return_inverse=True)
         totals = np.zeros(len(distinct), dtype=np.int64)
         np.add.at(totals, inverse, counts)
