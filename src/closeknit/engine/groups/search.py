@@ -19,6 +19,7 @@ import numpy as np
 
 from ...model.request import Order
 from ...model.shape import Shape
+from ...state.node_tree import ROOT
 from ...state.table import BoolArray, IntArray
 from .agenda import Choose, Include, Item, Put
 from .fill import Aim, Share
@@ -191,6 +192,20 @@ class Search:
             if found is not None:
                 return found
         return EVERYTHING
+
+    def widest_scope(self, part: Part) -> Scope:
+        """The nodes that surplus of a part may use: everything inside the required domains around it."""
+        rows = np.ones(self.size, dtype=np.bool_)
+        for one in part.lineage():
+            chosen, bounds = self.scopes.get(one.at), one.bounds
+            if chosen is None or bounds is None or bounds.required == ROOT:
+                continue
+            places = bounds.tree.place[chosen.all_rows(self.size)]
+            home = bounds.tree.domain[bounds.required][int(places[0])] if len(places) else -1
+            inside = np.zeros(self.size, dtype=np.bool_)
+            inside[bounds.tree.rows[bounds.tree.domain[bounds.required] == home]] = True
+            rows &= inside
+        return Scope(rows=np.flatnonzero(rows))
 
     def scope_around(self, part: Part) -> Scope:
         return EVERYTHING if part.above is None else self.scope_of(part.above)
