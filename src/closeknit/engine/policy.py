@@ -40,7 +40,7 @@ class Policy:
 
     def filters(self, topology: Topology) -> bool:
         """Whether taints, selectors and affinity apply."""
-        return topology.ends_at_host or "FilterAtEveryLevel" in self.gates
+        return topology.ends_at_node or "FilterAtEveryLevel" in self.gates
 
     @property
     def by_affinity(self) -> bool:
@@ -53,7 +53,7 @@ class Policy:
 
     def counts_nodes(self, topology: Topology) -> bool:
         """Whether pods must fit on the individual nodes of a leaf; in Kueue they only have to fit into the sum."""
-        return not self.by_sums or (self.filters(topology) and not topology.ends_at_host)
+        return not self.by_sums or (self.filters(topology) and not topology.ends_at_node)
 
     def seen(self, shape: Shape) -> Shape:
         """The part of a shape that the fit uses, so that pods equal in that part share their columns."""

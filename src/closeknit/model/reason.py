@@ -40,6 +40,12 @@ class Why(Enum):
     NO_PAIR = "group {group} is not one pod set, nor a leader with its workers"
     DEEP_GROUP = "group {group} is {depth} levels of groups deep, and only 1 level can be placed"
     NESTED_CONSTRAINT = "pod set {pod_set} is under {count} constraints, and only 1 can be searched for"
+    # Groups of pods.
+    NO_TOPOLOGY = 'group {group} names topology "{topology}", which does not exist'
+    NO_GROUP_LEVEL = 'topology "{topology}" has no level "{level}"'
+    RUNNING_APART = "group {group} requires one {level}, but its pods run in {one} and in {other}"
+    GROUP_DOES_NOT_FIT = "group {group} does not fit: {detail}"
+    NOT_FOUND = "no placement was found within {steps} steps; group {group} was the hardest: {detail}"
 
 
 @dataclass(frozen=True, slots=True)

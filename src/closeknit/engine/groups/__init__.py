@@ -1,0 +1,1 @@
+"""Placing trees of groups on nodes, with backtracking between siblings and between domains."""

@@ -1,0 +1,201 @@
+"""What a search has to decide, in order: which parts are placed, in which domain, and on which nodes each batch.
+
+    Include(part)   part is one of those that a minimum of its siblings needs, or surplus
+    Choose(part)    a domain for everything below the part
+    Put(batch)      nodes for the pods of a batch
+
+An item offers its alternatives one by one; the search takes the first, goes on, and comes back for the next one if a
+later item finds nothing. Larger parts come first, because small ones fit into what they leave, and parts that are bound
+to a narrow domain come before those that may go anywhere. The order does not depend on the order in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...state.node_tree import ROOT
+from ...state.table import IntArray
+from .domains import domains
+from .fill import Share, choices
+from .parts import Batch, Part
+from .scope import Scope
+from .trial import Mark
+
+if TYPE_CHECKING:
+    from .search import Search
+
+NOTHING: Share = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+
+
+class Include:
+    """Whether a part is placed, where only some of its siblings have to be."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+
+    def alternatives(self, search: Search) -> Iterator[bool]:
+        above = self.part.above
+        assert above is not None
+        if not search.is_included(above):
+            yield False
+            return
+        decided = [search.included[one.at] for one in above.parts if one.at in search.included]
+        if sum(decided) >= above.needed_parts:
+            yield False
+            return
+        yield True
+        if len(above.parts) - decided.count(False) > above.needed_parts:
+            yield False
+
+    def accept(self, search: Search, choice: bool) -> None:
+        search.included[self.part.at] = choice
+
+    def forget(self, search: Search) -> None:
+        search.included.pop(self.part.at, None)
+
+
+class Choose:
+    """The domain of a part; also where it may not be in a domain of its siblings."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+
+    def alternatives(self, search: Search) -> Iterator[Scope]:
+        part = self.part
+        if not search.is_included(part):
+            yield search.scope_around(part)
+            return
+        for around in search.scopes_apart(part):
+            if part.bounds is None:
+                yield around
+            else:
+                yield from domains(search.trial, part, part.bounds, around, search.order_of(part))
+
+    def accept(self, search: Search, choice: Scope) -> None:
+        search.scopes[self.part.at] = choice
+
+    def forget(self, search: Search) -> None:
+        search.scopes.pop(self.part.at, None)
+
+
+class Put:
+    """The nodes of a batch: all its pods, or as many as the minimum of its part still needs."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+
+    @property
+    def part(self) -> Part:
+        return self.batch.part
+
+    def alternatives(self, search: Search) -> Iterator[Share]:
+        if not search.is_included(self.part):
+            yield NOTHING
+            return
+        for count in self._counts(search):
+            if not count:
+                yield NOTHING
+            elif search.trial.has_rules(self.batch):
+                yield from one_by_one(search, self.batch, count)
+            else:
+                yield from self._shares(search, count)
+
+    def _shares(self, search: Search, count: int) -> Iterator[Share]:
+        rows = search.scope_of(self.part).all_rows(search.size)
+        room = search.trial.room(self.batch, rows)
+        yield from choices(rows, room, count, search.aim_of(self.part), search.order_of(self.part), search.alike)
+
+    def _counts(self, search: Search) -> range:
+        """How many pods to place: as many as are needed, or fewer where batches after it can make up for it."""
+        placed = sum(search.count_of(one) for one in self.part.batches if one in search.placed)
+        later = sum(one.count for one in self.part.batches if one not in search.placed and one is not self.batch)
+        needed = max(0, self.part.minimum - placed)
+        most = min(self.batch.count, needed)
+        return range(most, max(0, needed - later) - 1, -1)
+
+    def accept(self, search: Search, choice: Share) -> None:
+        search.placed[self.batch] = choice
+        if len(choice[0]):
+            search.trial.take(self.batch, *choice)
+
+    def forget(self, search: Search) -> None:
+        search.placed.pop(self.batch, None)
+
+
+Item = Include | Choose | Put
+
+
+def one_by_one(search: Search, batch: Batch, count: int) -> Iterator[Share]:
+    """Places for pods with rules between them: each pod changes where the next may go.
+
+    Pods of a batch are equal, so nodes that were chosen before in another order are skipped. The trial is as it was
+    whenever a choice is offered.
+    """
+    trial, rows, one = search.trial, search.scope_of(batch.part).all_rows(search.size), np.ones(1, dtype=np.int64)
+    start, marks = trial.mark(), list[Mark]()
+    chosen, seen = list[int](), set[tuple[int, ...]]()
+    ways = [_in_order(search, batch, rows)]
+    while ways:
+        row = next(ways[-1], None)
+        if row is None:
+            ways.pop()
+            if chosen:
+                chosen.pop()
+                trial.undo(marks.pop())
+            continue
+        search.step()
+        key = tuple(sorted((*chosen, row)))
+        if key in seen:
+            continue
+        seen.add(key)
+        if len(key) == count:
+            trial.undo(start)
+            yield np.unique(np.array(key, dtype=np.int64), return_counts=True)
+            for place in chosen:
+                trial.take(batch, np.array([place]), one)
+            continue
+        marks.append(trial.mark())
+        chosen.append(row)
+        trial.take(batch, np.array([row]), one)
+        ways.append(_in_order(search, batch, rows))
+
+
+def _in_order(search: Search, batch: Batch, rows: IntArray) -> Iterator[int]:
+    """The rows that may take one more pod, in the order in which they are tried."""
+    room = search.trial.room(batch, rows)
+    able, room = rows[room > 0], room[room > 0]
+    keys = [np.arange(len(able)), room if search.order_of(batch.part) == "binpack" else -room]
+    aim = search.aim_of(batch.part)
+    if aim is not None:
+        keys.append(-search.already_in(batch, aim, able))
+    yield from able[np.lexsort(keys)].tolist()
+
+
+def agenda_of(part: Part) -> list[Item]:
+    """The items of a part and everything below it, the hardest first."""
+    items: list[Item] = []
+    above = part.above
+    if above is not None and above.needed_parts < len(above.parts):
+        items.append(Include(part))
+    if part.bounds is not None or (above is not None and above.apart is not None):
+        items.append(Choose(part))
+    below = [(_hardness(one), one.label, agenda_of(one)) for one in part.parts]
+    if part.batches:
+        puts: list[Item] = [Put(batch) for batch in sorted(part.batches, key=_size)]
+        below.append(((1.0, -float(part.minimum)), "", puts))
+    for _, _, more in sorted(below, key=lambda entry: (entry[0], entry[1])):
+        items += more
+    return items
+
+
+def _hardness(part: Part) -> tuple[float, ...]:
+    """Bound parts first, then by size, largest first."""
+    bound = part.bounds is not None and part.bounds.required != ROOT
+    return (0.0 if bound else 1.0, -float(part.pods), -float(part.need.max(initial=0)))
+
+
+def _size(batch: Batch) -> tuple[float, str]:
+    return (-float(batch.charge.max(initial=0)), batch.pod_set.name)

@@ -1,0 +1,90 @@
+"""What the domains of a tree hold: pods of a shape, and free amounts; repaired where the columns changed.
+
+Both are sums over the nodes of a domain. They bound what a domain can hold from above: pods of several shapes compete
+for the same nodes, and rules between pods may exclude more.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...state.node_tree import NodeTree
+from ...state.snapshot import Snapshot
+from ...state.table import IntArray
+from ..fit import Fit
+
+
+class DomainCounts:
+    """`pods` has how many pods of the shape each position of the tree holds, `at[l]` each domain of level l."""
+
+    def __init__(self, tree: NodeTree, fit: Fit) -> None:
+        self.tree, self.fit = tree, fit
+        self.version = -1
+        self.pods: IntArray = np.zeros(0, dtype=np.int64)
+        self.at: list[IntArray] = []
+
+    def refresh(self) -> None:
+        """Follow the fit's column, which is up to date."""
+        version = self.fit.snapshot.version
+        if self.version == version:
+            return
+        rows = self.fit.changed_since(self.version)
+        if rows is None:
+            self._build()
+        else:
+            self._repair(rows)
+        self.version = version
+
+    def _build(self) -> None:
+        self.pods = self.fit.pods[self.tree.rows]
+        self.at = [add_up(self.pods, begins[:-1]) for begins in self.tree.begins]
+
+    def _repair(self, rows: IntArray) -> None:
+        places = self.tree.place[rows]
+        if len(places) and places.min() < 0:
+            rows, places = rows[places >= 0], places[places >= 0]
+        now = self.fit.pods[rows]
+        more = now - self.pods[places]
+        self.pods[places] = now
+        for level, at in enumerate(self.at):
+            np.add.at(at, self.tree.domain[level][places], more)
+
+
+class DomainFree:
+    """Free amounts of each domain, one row per resource; a node that is overcommitted counts as full."""
+
+    def __init__(self, tree: NodeTree, columns: Snapshot) -> None:
+        self.tree, self.columns = tree, columns
+        self.version = -1
+        self.nodes: IntArray = np.zeros((0, 0), dtype=np.int64)
+        self.at: list[IntArray] = []
+
+    def refresh(self) -> None:
+        version = self.columns.version
+        if self.version == version:
+            return
+        rows = self.columns.changed_since(self.version) if self.version >= 0 else None
+        if rows is None:
+            self.nodes = np.maximum(self.columns.remaining[:, self.tree.rows], 0)
+            self.at = [add_up(self.nodes, begins[:-1]) for begins in self.tree.begins]
+        else:
+            self._repair(rows)
+        self.version = version
+
+    def _repair(self, rows: IntArray) -> None:
+        places = self.tree.place[rows]
+        if len(places) and places.min() < 0:
+            rows, places = rows[places >= 0], places[places >= 0]
+        now = np.maximum(self.columns.remaining[:, rows], 0)
+        more = now - self.nodes[:, places]
+        self.nodes[:, places] = now
+        for level, at in enumerate(self.at):
+            np.add.at(at.T, self.tree.domain[level][places], more.T)
+
+
+def add_up(values: IntArray, begins: IntArray) -> IntArray:
+    """Sums of the last axis over the ranges that start at `begins`, none of which is empty."""
+    if not len(begins):
+        return np.zeros((*values.shape[:-1], 0), dtype=np.int64)
+    sums: IntArray = np.add.reduceat(values, begins, axis=-1)
+    return sums

@@ -1,0 +1,161 @@
+"""The domains that may hold a part, in the order in which they are tried.
+
+Levels are tried from the preferred one upwards to the required one. Within a level, domains that hold the whole part
+with its surplus come first, then those that hold its minimum. Among them the fullest that fits is first (binpack), or
+the emptiest (spread): by the largest share of its free amounts that the part takes, wider domains before narrower ones,
+then by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...model.request import Order
+from ...model.shape import Shape
+from ...state.node_tree import ROOT, NodeTree
+from ...state.table import BoolArray, IntArray
+from .counts import add_up
+from .parts import Bounds, Part
+from .scope import Scope
+from .trial import Trial
+
+FloatArray = NDArray[np.float64]
+
+ABSENT = 1000.0
+"""The share of a resource that a domain does not have."""
+
+
+def domains(trial: Trial, part: Part, bounds: Bounds, around: Scope, order: Order) -> Iterator[Scope]:
+    """Scopes for a part inside the scope around it, best first."""
+    tree, inside = bounds.tree, around.inside(bounds.tree)
+    whole = isinstance(inside, slice)
+    for level in bounds.levels:
+        if level == ROOT:
+            yield around if around.tree is tree else _scope(tree, inside)
+            return
+        found = _Level(trial, part, tree, level, inside)
+        for domain in found.ordered(order):
+            low, high = tree.range_of(level, domain)
+            if isinstance(inside, slice):
+                yield Scope(tree, max(low, inside.start), min(high, inside.stop))
+            else:
+                yield _scope(tree, inside[(inside >= low) & (inside < high)])
+        if whole and found.is_one:
+            return
+
+
+def _scope(tree: NodeTree, inside: slice | IntArray) -> Scope:
+    if isinstance(inside, slice):
+        return Scope(tree, inside.start, inside.stop)
+    return Scope(rows=tree.rows[inside])
+
+
+class _Level:
+    """The domains of one level inside a scope, with what they hold."""
+
+    def __init__(self, trial: Trial, part: Part, tree: NodeTree, level: int, inside: slice | IntArray) -> None:
+        self.trial, self.part, self.tree, self.level, self.inside = trial, part, tree, level, inside
+        places = tree.domain[level][inside]
+        if isinstance(inside, slice):
+            self.ids = np.arange(int(places[0]), int(places[-1]) + 1) if len(places) else places
+        else:
+            self.starts = np.flatnonzero(np.diff(places, prepend=-1))
+            self.ids = places[self.starts]
+
+    @property
+    def is_one(self) -> bool:
+        """Whether the scope is inside one domain of this level, so that levels above it add nothing."""
+        return len(self.ids) <= 1
+
+    def ordered(self, order: Order) -> list[int]:
+        able = self._holds(self.part.wants) & self.tree.real[self.level][self.ids] & self._pinned()
+        if not able.any():
+            return []
+        free = self._free()
+        able &= (free >= self.part.need[:, None]).all(axis=0)
+        at = np.flatnonzero(able)
+        if len(at) > 1:
+            whole = self._holds(self.part.all_wants)[at] if self.part.all_wants != self.part.wants else None
+            at = at[self._order(at, free, whole, 1 if order == "binpack" else -1)]
+        found: list[int] = self.ids[at].tolist()
+        return found
+
+    def _holds(self, wants: Mapping[Shape, int]) -> BoolArray:
+        able = np.ones(len(self.ids), dtype=np.bool_)
+        for shape, count in wants.items():
+            able &= self._pods(shape) >= count
+        return able
+
+    def _pods(self, shape: Shape) -> IntArray:
+        if isinstance(self.inside, slice) and self._is_whole:
+            return self.trial.counts(self.tree, shape).at[self.level][self.ids]
+        pods = self.trial.fit(shape).pods[self.tree.rows[self.inside]]
+        return add_up(pods, self._begins)
+
+    def _free(self) -> IntArray:
+        free = self.trial.free(self.tree)
+        if isinstance(self.inside, slice) and self._is_whole:
+            return free.at[self.level][:, self.ids]
+        return add_up(free.nodes[:, self.inside], self._begins)
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether the scope cuts no domain of this level."""
+        if not len(self.ids) or not isinstance(self.inside, slice):
+            return False
+        begins = self.tree.begins[self.level]
+        return bool(begins[self.ids[0]] == self.inside.start and begins[self.ids[-1] + 1] == self.inside.stop)
+
+    @property
+    def _begins(self) -> IntArray:
+        if isinstance(self.inside, slice):
+            return np.maximum(self.tree.begins[self.level][self.ids] - self.inside.start, 0)
+        starts: IntArray = self.starts
+        return starts
+
+    def _pinned(self) -> BoolArray:
+        """Domains that hold the members that run already; all domains without such members."""
+        running = self.tree.place[self.part.running] if len(self.part.running) else self.part.running
+        running = running[running >= 0]
+        if not len(running):
+            return np.ones(len(self.ids), dtype=np.bool_)
+        homes = np.unique(self.tree.domain[self.level][running])
+        return np.isin(self.ids, homes) if len(homes) == 1 else np.zeros(len(self.ids), dtype=np.bool_)
+
+    def _order(self, at: IntArray, free: IntArray, whole: BoolArray | None, sign: int) -> IntArray:
+        """Sort as a walk through the sorted tree: each level's domains by share, then by name."""
+        keys: list[IntArray | BoolArray | FloatArray] = [] if whole is None else [~whole]
+        ids, amounts = self.ids[at], self.trial.free(self.tree)
+        for level in range(self._start() + 1, self.level):
+            above = self.tree.ancestors(self.level, ids, level)
+            keys += [-sign * shares(amounts.at[level][:, above], self.part.need, self._pods_row), above]
+        keys += [-sign * shares(free[:, at], self.part.need, self._pods_row), ids]
+        return np.lexsort(keys[::-1])
+
+    @property
+    def _pods_row(self) -> int:
+        return self.trial.columns.index["pods"]
+
+    def _start(self) -> int:
+        """The lowest level above this one at which one domain holds the whole scope; ROOT if none does."""
+        first, last = np.array([self.ids[0]]), np.array([self.ids[-1]])
+        for level in range(self.level - 1, ROOT, -1):
+            if self.tree.ancestors(self.level, first, level)[0] == self.tree.ancestors(self.level, last, level)[0]:
+                return level
+        return ROOT
+
+
+def shares(free: IntArray, need: IntArray, ignored: int) -> FloatArray:
+    """For each column of `free` the largest share of it that `need` takes; `pods` do not count."""
+    wanted = np.flatnonzero(need > 0)
+    wanted = wanted[wanted != ignored]
+    if not len(wanted):
+        return np.zeros(free.shape[1])
+    amounts = free[wanted]
+    with np.errstate(divide="ignore"):
+        share = np.where(amounts > 0, need[wanted, None] / np.maximum(amounts, 1), ABSENT)
+    found: FloatArray = share.max(axis=0)
+    return found

@@ -1,0 +1,165 @@
+"""`place_groups`: nodes for a tree of groups, or the reason why there are none.
+
+First every minimum of the whole tree, with backtracking; then surplus groups and surplus pods in the order of the file,
+each inside the domain that its group has. The columns are left as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...model.reason import Reason, Why, reason
+from ...model.request import Order, Request
+from ...state.snapshot import Snapshot
+from ...state.table import IntArray
+from ..policy import Policy
+from .agenda import Choose, Include, Put, agenda_of
+from .fill import best
+from .parts import Batch, Part, Reader, Trees
+from .search import STEPS, OutOfSteps, Search
+from .trial import Rules, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """The pods of one pod set: the rows of the columns that they go to, and how many go to each."""
+
+    batch: Batch
+    rows: IntArray
+    counts: IntArray
+
+    def nodes(self, columns: Snapshot) -> list[str]:
+        """The node of each pod that was placed, in the order of the pods."""
+        return [columns.table.names[row] for row in np.repeat(self.rows, self.counts).tolist()]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupResult:
+    """Where the pods go, by pod set, or why the minimums cannot be placed. `steps` are those that the search took."""
+
+    placed: Mapping[str, Placed] = field(default_factory=dict)
+    reason: Reason | None = None
+    steps: int = 0
+
+    @property
+    def fits(self) -> bool:
+        return self.reason is None
+
+    @property
+    def is_proof(self) -> bool:
+        """Whether a refusal proves that there is no placement, rather than that none was found."""
+        return self.reason is not None and self.reason.why is not Why.NOT_FOUND
+
+
+def place_groups(
+    columns: Snapshot,
+    trees: Trees,
+    request: Request,
+    policy: Policy,
+    order: Order = "binpack",
+    steps: int = STEPS,
+    rules: Rules | None = None,
+) -> GroupResult:
+    """Find nodes for all minimums of a request, then for as much surplus as fits."""
+    top = Reader(columns, trees).read(request)
+    if isinstance(top, Reason):
+        return GroupResult(reason=top)
+    trial = Trial(columns, policy, rules)
+    search = Search(trial, trees, top, order, steps)
+    start = trial.mark()
+    try:
+        if not search.run(agenda_of(top)):
+            return GroupResult(reason=_refusal(search, Why.GROUP_DOES_NOT_FIT), steps=search.taken)
+        _add_surplus(search, top)
+        return GroupResult(_sorted(search), steps=search.taken)
+    except OutOfSteps:
+        return GroupResult(reason=_refusal(search, Why.NOT_FOUND), steps=search.taken)
+    finally:
+        trial.undo(start)
+
+
+def commit(columns: Snapshot, result: GroupResult) -> None:
+    """Keep what was found in the columns."""
+    for placed in result.placed.values():
+        if len(placed.rows):
+            columns.admit(placed.rows, placed.counts, placed.batch.shape.charge)
+    columns.commit()
+
+
+def _refusal(search: Search, why: Why) -> Reason:
+    item = search.hardest
+    if item is None:
+        return reason(why, group="", detail="nothing was tried", steps=search.steps)
+    part = item.part
+    detail = f"{part.pods} pods"
+    if isinstance(item, Choose) and part.bounds is not None:
+        tree, level = part.bounds.tree, part.bounds.required
+        where = tree.levels[level] if level >= 0 else "topology"
+        detail = f'no {where} of topology "{tree.topology.name}" holds its {part.pods} pods'
+    elif isinstance(item, Put):
+        rows = search.scope_of(part).all_rows(search.size)
+        fits = int(search.trial.room(item.batch, rows).sum())
+        name, count = item.batch.pod_set.name, item.batch.count
+        detail = f"{min(fits, count)} of {count} pods of {name} fit beside the others"
+    return reason(why, group=part.label, detail=detail, steps=search.steps)
+
+
+def _add_surplus(search: Search, top: Part) -> None:
+    """Groups beyond the minimum, then pods beyond the minimum, in the order of the file."""
+    for part in top.walk():
+        if not search.is_included(part):
+            continue
+        for one in part.parts:
+            if search.included.get(one.at) is False:
+                _add_part(search, one)
+    for part in top.walk():
+        if search.is_included(part):
+            for batch in part.batches:
+                _add_pods(search, batch)
+
+
+def _add_part(search: Search, part: Part) -> None:
+    items = [item for item in agenda_of(part) if not (isinstance(item, Include) and item.part is part)]
+    search.included[part.at] = True
+    mark = search.trial.mark()
+    try:
+        if search.run(items):
+            return
+    except OutOfSteps:
+        pass
+    search.trial.undo(mark)
+    for item in items:
+        item.forget(search)
+    search.included[part.at] = False
+
+
+def _add_pods(search: Search, batch: Batch) -> None:
+    rows, counts = search.placed.get(batch, (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)))
+    left = batch.count - int(counts.sum())
+    while left > 0:
+        scope = search.scope_of(batch.part).all_rows(search.size)
+        room = search.trial.room(batch, scope)
+        at_once = 1 if search.trial.has_rules(batch) else left
+        more, many = best(scope, room, at_once, search.aim_of(batch.part), search.order_of(batch.part))
+        if not len(more):
+            break
+        search.trial.take(batch, more, many)
+        rows, counts = np.concatenate((rows, more)), np.concatenate((counts, many))
+        left -= int(many.sum())
+    search.placed[batch] = rows, counts
+
+
+def _sorted(search: Search) -> dict[str, Placed]:
+    """The rows of each pod set once, neighbours next to each other: in the order of its tree, else by row."""
+    found: dict[str, Placed] = {}
+    for batch, (rows, counts) in search.placed.items():
+        distinct, inverse = np.unique(rows, return_inverse=True)
+        totals = np.zeros(len(distinct), dtype=np.int64)
+        np.add.at(totals, inverse, counts)
+        bounds = next((one.bounds for one in batch.part.lineage() if one.bounds is not None), None)
+        order = np.argsort(distinct if bounds is None else bounds.tree.place[distinct], kind="stable")
+        found[batch.pod_set.name] = Placed(batch, distinct[order], totals[order])
+    return found

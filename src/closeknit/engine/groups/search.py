@@ -1,0 +1,196 @@
+"""The search: take the first alternative of every item, and come back where a later one finds none.
+
+When an item has no alternative left, the search returns not to the item just before it but to the last one that could
+change anything: one that chose a domain around it, or that took nodes it could have used. A search that has tried every
+alternative proves that there is no placement; one that ends at its bound of steps has only found none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...model.request import Order
+from ...state.table import BoolArray, IntArray
+from .agenda import Choose, Include, Item, Put
+from .fill import Aim, Share
+from .parts import Batch, Part, Trees
+from .scope import EVERYTHING, Scope
+from .trial import Mark, Trial
+
+STEPS = 20_000
+"""How many alternatives are tried before the search gives up."""
+
+
+class OutOfSteps(Exception):  # noqa: N818 - an outcome, not a fault
+    """The search has reached its bound."""
+
+
+class Search:
+    """The choices made so far: `included` and `scopes` by part, `placed` by batch."""
+
+    def __init__(self, trial: Trial, trees: Trees, top: Part, order: Order = "binpack", steps: int = STEPS) -> None:
+        self.trial, self.trees, self.top, self.default_order, self.steps = trial, trees, top, order, steps
+        self.size = len(trial.columns.table)
+        self.included: dict[int, bool] = {}
+        self.scopes: dict[int, Scope] = {}
+        self.placed: dict[Batch, Share] = {}
+        self.taken = 0
+        """Steps taken so far."""
+        self.hardest: Item | None = None
+        self._deepest = -1
+
+    def run(self, items: Sequence[Item]) -> bool:
+        """Decide all items; False if there is no way to do so. The trial keeps what was taken."""
+        ways: list[Iterator[Any] | None] = [None] * len(items)
+        marks: list[Mark] = [self.trial.mark()] * len(items)
+        blame: list[set[int]] = [set() for _ in items]
+        at = 0
+        while at < len(items):
+            item, way = items[at], ways[at]
+            if way is None:
+                way = ways[at] = item.alternatives(self)
+                marks[at] = self.trial.mark()
+                blame[at].clear()
+            else:
+                self.trial.undo(marks[at])
+                item.forget(self)
+            choice = next(way, None)
+            if choice is not None:
+                self.step()
+                item.accept(self, choice)
+                at += 1
+                continue
+            self._note(item, at)
+            causes = self._causes(items, at) | blame[at]
+            target = max(causes, default=-1)
+            for place in range(at, target, -1):
+                ways[place] = None
+                items[place].forget(self)
+            if target < 0:
+                self.trial.undo(marks[0])
+                return False
+            blame[target] |= causes - {target}
+            at = target
+        return True
+
+    def _causes(self, items: Sequence[Item], at: int) -> set[int]:
+        """The items before this one that decided what it could choose from."""
+        item = items[at]
+        lineage = {part.at for part in item.part.lineage()}
+        siblings = {one.at for part in item.part.lineage() if part.above is not None for one in part.above.parts}
+        region = np.zeros(self.size, dtype=np.bool_)
+        region[self._region(item).all_rows(self.size)] = True
+        found: set[int] = set()
+        for place in range(at):
+            other = items[place]
+            match other:
+                case Include():
+                    relevant = other.part.at in siblings or other.part.at in lineage
+                case Choose():
+                    relevant = other.part.at in lineage
+                case Put():
+                    rows = self.placed.get(other.batch, (np.empty(0, dtype=np.int64),))[0]
+                    relevant = other.part is item.part or self._matters(item, other, rows, region)
+            if relevant:
+                found.add(place)
+        return found
+
+    def _matters(self, item: Item, other: Put, rows: IntArray, region: BoolArray) -> bool:
+        if not len(rows):
+            return False
+        if self.trial.rules is not None or self._is_apart(item.part, other.part):
+            return True
+        return bool(region[rows].any())
+
+    def _is_apart(self, part: Part, other: Part) -> bool:
+        """Whether some group keeps two parts in different domains."""
+        return any(one.apart is not None and one in other.lineage() for one in part.lineage())
+
+    def _region(self, item: Item) -> Scope:
+        return self.scope_of(item.part) if isinstance(item, Put) else self.scope_around(item.part)
+
+    def step(self) -> None:
+        self.taken += 1
+        if self.taken > self.steps:
+            raise OutOfSteps
+
+    def _note(self, item: Item, at: int) -> None:
+        """Remember the item that stopped the search furthest on: it explains the failure best."""
+        if at > self._deepest:
+            self._deepest, self.hardest = at, item
+
+    # What items ask
+
+    def is_included(self, part: Part) -> bool:
+        return all(self.included.get(one.at, True) for one in part.lineage())
+
+    def scope_of(self, part: Part) -> Scope:
+        """The nodes that a part may use."""
+        for one in part.lineage():
+            found = self.scopes.get(one.at)
+            if found is not None:
+                return found
+        return EVERYTHING
+
+    def scope_around(self, part: Part) -> Scope:
+        return EVERYTHING if part.above is None else self.scope_of(part.above)
+
+    def scopes_apart(self, part: Part) -> Iterator[Scope]:
+        """The nodes around a part, without the domains that its siblings use where they have to be apart."""
+        around = self.scope_around(part)
+        apart = None if part.above is None else part.above.apart
+        if apart is None:
+            yield around
+            return
+        tree, level, required = apart
+        used = self._rows_of([one for one in (part.above.parts if part.above else ()) if one is not part])
+        places = tree.place[used]
+        domains = np.unique(tree.domain[level][places[places >= 0]])
+        if len(domains):
+            taken = [tree.rows[slice(*tree.range_of(level, int(domain)))] for domain in domains]
+            yield around.without(np.concatenate(taken), self.size)
+        if not required or not len(domains):
+            yield around
+
+    def _rows_of(self, parts: Sequence[Part]) -> IntArray:
+        """The rows on which pods of these parts run or are placed."""
+        batches = [batch for part in parts for one in part.walk() for batch in one.batches]
+        rows = [self.placed[batch][0] for batch in batches if batch in self.placed]
+        return np.concatenate([*rows, *(part.running for part in parts), np.empty(0, dtype=np.int64)])
+
+    def order_of(self, part: Part) -> Order:
+        return part.order or self.default_order
+
+    def aim_of(self, part: Part) -> Aim | None:
+        """The nearest preferred level around a part, whose domains should be few."""
+        for one in part.lineage():
+            if one.bounds is not None and one.bounds.preferred is not None:
+                return Aim(one.bounds.tree, one.bounds.preferred)
+        return None
+
+    def already_in(self, batch: Batch, aim: Aim, rows: IntArray) -> IntArray:
+        """Whether the aim's domain of each row has pods of this part already."""
+        rows_used = [share[0] for one, share in self.placed.items() if one.part is batch.part]
+        used = np.concatenate([*rows_used, np.empty(0, dtype=np.int64)]).astype(np.int64)
+        places = aim.tree.place[used]
+        homes = aim.tree.domain[aim.level][places[places >= 0]]
+        mine = aim.tree.place[rows]
+        return (np.isin(aim.tree.domain[aim.level][mine], homes) & (mine >= 0)).astype(np.int64)
+
+    def count_of(self, batch: Batch) -> int:
+        return int(self.placed[batch][1].sum())
+
+    def alike(self, rows: IntArray) -> IntArray:
+        """Numbers for rows: equal where no later choice could tell them apart."""
+        if self.trial.rules is not None:
+            return np.arange(len(rows))
+        facts = [self.trial.columns.remaining[:, rows]]
+        for tree in self.trees.values():
+            places = tree.place[rows]
+            facts.append(np.where(places >= 0, tree.domain[-1][places] if tree.domain else 0, -1)[None])
+        facts += [self.trial.fit(shape).cause[rows][None].astype(np.int64) for shape in self.top.all_wants]
+        _, numbers = np.unique(np.concatenate(facts), axis=1, return_inverse=True)
+        return numbers.reshape(-1)
