@@ -1,23 +1,35 @@
-"""Gangs of every group dialect in one set of objects.
+"""Gangs of every group dialect in one set of objects, and the dialects that a gang can be written in.
 
 `check`, `place`, `explain` and `convert` read groups here, so what is refused, and in which words, is the same for all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ..model.gang import Gang
 from ..model.topology import Topology
 from .field import Field
 from .gang_reading import GangReading, Nodes
 from .grove import pod_gangs as grove
+from .kai.writing import write_gang as to_kai
 from .kueue.jobs.identity import ObjectIdentity
+from .kueue.writing import write_gang as to_kueue
 from .upstream import reading as upstream
+from .upstream.writing import write_gang as to_upstream
 from .volcano import reading as volcano
+from .volcano.writing import write_gang as to_volcano
+from .written_gang import Topologies, WrittenGang
 
 KINDS = frozenset((*grove.KINDS, *upstream.KINDS, *volcano.KINDS))
 """API group and kind of the objects that describe gangs and their topologies, besides pods."""
+
+
+Writer = Callable[[Gang, Topologies], WrittenGang]
+WRITERS: Mapping[str, Writer] = {"kai": to_kai, "upstream": to_upstream, "volcano": to_volcano, "kueue": to_kueue}
+SAME = {"kubernetes": "upstream"}
+"""The target in whose dialect a gang is already, where the two have different names."""
 
 
 def read_gangs(

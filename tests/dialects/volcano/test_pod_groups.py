@@ -107,10 +107,16 @@ def test_a_policy_makes_a_sub_group_for_each_value_of_its_labels() -> None:
     rack = {"mode": "hard", "highestTierAllowed": 1}
     pods = [member(f"w-{number}", part=str(number // 2)) for number in range(6)]
     found = tree(group(5, subGroupPolicy=[policy(least=2, networkTopology=rack)]), *pods, *RACKS, nodes=NODES)
-    assert (found.min_groups, found.min_total) == (2, 5)
+    assert (found.min_groups, found.min_total) == (3, None)  # 5 pods are 3 pairs
     assert [(one.name, one.min_pods, one.constraint) for one in found.groups] == [
         (f"part/{number}", 2, Constraint("tier-1", topology="hypernodes")) for number in range(3)
     ]
+
+
+def test_a_minimum_that_is_no_number_of_sub_groups_counts_their_pods() -> None:
+    pods = [member(f"w-{number}", part=str(number // 3)) for number in range(6)]
+    found = tree(group(5, subGroupPolicy=[policy(least=1)]), *pods)
+    assert (found.min_groups, found.min_total, [one.min_pods for one in found.groups]) == (1, 5, [2, 2])
 
 
 def test_a_group_that_needs_all_its_pods_needs_all_of_each_sub_group() -> None:

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -64,9 +65,18 @@ def divided(name: str, pods: Sequence[GroupPod], division: Division, constraint:
     total = division.minimum if division.minimum > implied else None
     if len(children) == 1 and not own and division.policies:
         [only] = children
-        return Group(only.members, name, constraint, min_groups=only.min_groups, min_total=total)
+        return _as_groups(Group(only.members, name, constraint, min_groups=only.min_groups, min_total=total))
     own_least = None if needs_all else 0
     return Group((*pod_sets(name, own), *children), name, constraint, min_pods=own_least, min_total=total)
+
+
+def _as_groups(group: Group) -> Group:
+    """The same minimum as a number of sub-groups, where each has just the pods that it needs: 5 pods are 3 pairs."""
+    sizes = {(one.min_pods, sum(pods.count + len(pods.running) for pods in one.own_pod_sets)) for one in group.groups}
+    [(needed, there)] = sizes if len(sizes) == 1 else [(None, 0)]
+    if group.min_total is None or needed != there or not there:
+        return group
+    return replace(group, min_groups=max(group.min_groups or 0, -(-group.min_total // there)), min_total=None)
 
 
 def _children(pods: Sequence[GroupPod], division: Division, needs_all: bool) -> tuple[list[GroupPod], list[Group]]:
