@@ -10,7 +10,7 @@ import click
 from ..cluster.located import located
 from ..cluster.mistakes import Mistakes
 from ..dialects.field import Field
-from ..dialects.gangs import KINDS, SAME, WRITERS, read_gangs
+from ..dialects.gangs import KINDS, SAME, WRITERS, node_labels, read_gangs
 from ..dialects.group_pods import key_of
 from ..dialects.pod_marks import described, remarked
 from ..dialects.written_gang import PodMarks, WrittenGang
@@ -23,7 +23,7 @@ TARGETS = tuple(WRITERS)
 
 def converted_groups(objects: Objects, target: str) -> Iterator[Raw]:
     """All objects, with their groups written for the target; prints what the target cannot say."""
-    found = read_gangs(objects)
+    found = read_gangs(objects, node_labels(objects) or None)
     _check(found.mistakes, objects)
     if not found.gangs:
         kinds = ", ".join(sorted({kind for _, kind in KINDS}))

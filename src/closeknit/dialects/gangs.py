@@ -52,6 +52,12 @@ def read_gangs(
     )
 
 
+def node_labels(objects: Iterable[tuple[str, dict[str, Any]]]) -> dict[str, dict[str, str]]:
+    """The labels of the Nodes among these objects, by name."""
+    nodes = _of([ObjectIdentity.of(where, raw) for where, raw in objects], [("", "Node")])
+    return {one.at("metadata", "name").text(): one.at("metadata", "labels").strings() for one in nodes}
+
+
 def _of(found: Iterable[ObjectIdentity], kinds: Iterable[tuple[str, str]]) -> list[Field]:
     wanted = frozenset(kinds)
     return [one.field for one in found if (one.group, one.kind) in wanted]

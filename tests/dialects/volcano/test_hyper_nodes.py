@@ -87,6 +87,15 @@ def test_a_tier_has_a_name_too() -> None:
     assert tiers(named_tier, nodes=["n1"]).names == {"rack": "tier-1"}
 
 
+def test_while_the_nodes_are_not_known_the_tiers_are() -> None:
+    found = read(S0, S1, S2, nodes=None)
+    assert said(found) == []
+    topology = found.topologies["hypernodes"]
+    assert isinstance(topology, ListedTopology)
+    assert (topology.levels, dict(topology.paths)) == (("tier-3", "tier-2", "tier-1"), {})
+    assert said(read(S0, hyper_node("x", 1, *exact("HyperNode", "s0")), nodes=None)) != []
+
+
 MEMBER = "spec.members[0]"
 
 

@@ -55,8 +55,8 @@ def tier_of(key: str) -> int:
     return int(key.removeprefix("tier-"))
 
 
-def read_tiers(objects: Sequence[Field], nodes: Nodes) -> ListedTopology | tuple[Mistake, ...]:
-    """The tree over these nodes, or every mistake in it."""
+def read_tiers(objects: Sequence[Field], nodes: Nodes | None) -> ListedTopology | tuple[Mistake, ...]:
+    """The tree over these nodes, or every mistake in it. While the nodes are not known (None), it has none."""
     found = _by_name(objects)
     for one in found.values():
         _read_members(one, found, nodes)
@@ -65,7 +65,7 @@ def read_tiers(objects: Sequence[Field], nodes: Nodes) -> ListedTopology | tuple
     homes = _homes(found)
     names = _tier_names(found.values())
     mistakes = tuple(mistake for one in objects for mistake in one.report.mistakes)
-    return mistakes or _tree(found, parents, homes, names, nodes)
+    return mistakes or _tree(found, parents, homes, names, nodes or {})
 
 
 def _by_name(objects: Sequence[Field]) -> dict[str, HyperNode]:
@@ -81,7 +81,7 @@ def _by_name(objects: Sequence[Field]) -> dict[str, HyperNode]:
     return found
 
 
-def _read_members(one: HyperNode, known: Mapping[str, HyperNode], nodes: Nodes) -> None:
+def _read_members(one: HyperNode, known: Mapping[str, HyperNode], nodes: Nodes | None) -> None:
     for member in one.field.at("spec", "members").items():
         kind = member.at("type").text()
         if kind not in KINDS:
@@ -93,8 +93,8 @@ def _read_members(one: HyperNode, known: Mapping[str, HyperNode], nodes: Nodes) 
             target.setdefault(name, member)
 
 
-def _selected(member: Field, kind: str, among: Nodes) -> Iterable[str]:
-    """The names of the members that a selector picks."""
+def _selected(member: Field, kind: str, among: Nodes | None) -> Iterable[str]:
+    """The names of the members that a selector picks; only those that it lists if the others are not known."""
     selector = member.at("selector")
     given = [key for key in SELECTORS if selector.at(key).given]
     if len(given) != 1:
@@ -105,16 +105,16 @@ def _selected(member: Field, kind: str, among: Nodes) -> Iterable[str]:
         case "exactMatch":
             return _exactly(selector.at("exactMatch", "name"), kind, among)
         case "regexMatch":
-            return _matching(selector.at("regexMatch", "pattern"), among)
+            return _matching(selector.at("regexMatch", "pattern"), among or {})
     if kind != "Node":
         selector.at("labelMatch").wrong("selects nodes only", "select HyperNodes by exactMatch or regexMatch")
         return ()
     labels = read_selector(selector.at("labelMatch"))
-    return [name for name, own in among.items() if labels.matches(own)]
+    return [name for name, own in (among or {}).items() if labels.matches(own)]
 
 
-def _exactly(name: Field, kind: str, among: Nodes) -> Iterable[str]:
-    if name.text() not in among:
+def _exactly(name: Field, kind: str, among: Nodes | None) -> Iterable[str]:
+    if among is not None and name.text() not in among:
         near = did_you_mean(name.text(), among) if len(among) <= MOST_COMPARED else ""
         name.wrong(f"there is no {kind} {name.text()}", f"{near}correct the name, or remove the member")
         return ()

@@ -22,18 +22,20 @@ KINDS = (
 
 
 def read_gangs(objects: Sequence[Field], pods: Sequence[Field], nodes: Nodes | None) -> GangReading:
-    """The gangs of these objects of KINDS. Without nodes the HyperNodes are not read: tiers are taken as written.
+    """The gangs of these objects of KINDS. With neither nodes nor HyperNodes, tiers are taken as written.
 
     While the tree of HyperNodes has a mistake there is no gang: none could be placed by it.
     """
     if not objects:
         return GangReading()
     kinds = by(objects, lambda one: one.at("kind").text())
-    tree = read_tiers(kinds.get("HyperNode", ()), nodes) if nodes is not None else None
+    hyper_nodes = kinds.get("HyperNode", ())
+    is_known = nodes is not None or bool(hyper_nodes)
+    tree = read_tiers(hyper_nodes, nodes) if is_known else None
     tiers = tree if isinstance(tree, ListedTopology) else None
     gangs = list(_gangs(kinds.get("PodGroup", ()), kinds.get("Job", ()), pods, tiers))
     used = [pod for pod in pods if group_of(pod) or job_of(pod)]
-    is_broken = nodes is not None and tiers is None
+    is_broken = is_known and tiers is None
     return reading(() if is_broken else gangs, [*objects, *used], {} if tiers is None else {TOPOLOGY: tiers})
 
 
