@@ -19,7 +19,7 @@ import numpy as np
 from ...state.node_tree import ROOT
 from ...state.table import IntArray
 from .domains import domains
-from .fill import Share, choices
+from .fill import Share, choices, orders
 from .parts import Batch, Part
 from .scope import Scope
 from .trial import Mark
@@ -72,7 +72,8 @@ class Choose:
             if part.bounds is None:
                 yield around
             else:
-                yield from domains(search.trial, part, part.bounds, around, search.order_of(part))
+                aims = search.aims_of(part)
+                yield from domains(search.trial, part, part.bounds, around, search.order_of(part), aims)
 
     def accept(self, search: Search, choice: Scope) -> None:
         search.scopes[self.part.at] = choice
@@ -106,7 +107,7 @@ class Put:
     def _shares(self, search: Search, count: int) -> Iterator[Share]:
         rows = search.scope_of(self.part).all_rows(search.size)
         room = search.trial.room(self.batch, rows)
-        yield from choices(rows, room, count, search.aim_of(self.part), search.order_of(self.part), search.alike)
+        yield from choices(rows, room, count, search.aims_of(self.part), search.order_of(self.part), search.alike)
 
     def _counts(self, search: Search) -> range:
         """How many pods to place: as many as are needed, or fewer where batches after it can make up for it."""
@@ -167,11 +168,8 @@ def _in_order(search: Search, batch: Batch, rows: IntArray) -> Iterator[int]:
     """The rows that may take one more pod, in the order in which they are tried."""
     room = search.trial.room(batch, rows)
     able, room = rows[room > 0], room[room > 0]
-    keys = [np.arange(len(able)), room if search.order_of(batch.part) == "binpack" else -room]
-    aim = search.aim_of(batch.part)
-    if aim is not None:
-        keys.append(-search.already_in(batch, aim, able))
-    yield from able[np.lexsort(keys)].tolist()
+    first = next(orders(able, room, 1, search.aims_of(batch.part), search.order_of(batch.part)))
+    yield from able[first].tolist()
 
 
 def agenda_of(part: Part) -> list[Item]:

@@ -8,7 +8,7 @@ then by name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from ...model.shape import Shape
 from ...state.node_tree import ROOT, NodeTree
 from ...state.table import BoolArray, IntArray
 from .counts import add_up
+from .fill import Aim
 from .parts import Bounds, Part
 from .scope import Scope
 from .trial import Trial
@@ -28,7 +29,9 @@ ABSENT = 1000.0
 """The share of a resource that a domain does not have."""
 
 
-def domains(trial: Trial, part: Part, bounds: Bounds, around: Scope, order: Order) -> Iterator[Scope]:
+def domains(
+    trial: Trial, part: Part, bounds: Bounds, around: Scope, order: Order, aims: Sequence[Aim]
+) -> Iterator[Scope]:
     """Scopes for a part inside the scope around it, best first."""
     tree, inside = bounds.tree, around.inside(bounds.tree)
     whole = isinstance(inside, slice)
@@ -36,7 +39,7 @@ def domains(trial: Trial, part: Part, bounds: Bounds, around: Scope, order: Orde
         if level == ROOT:
             yield around if around.tree is tree else _scope(tree, inside)
             return
-        found = _Level(trial, part, tree, level, inside)
+        found = _Level(trial, part, tree, level, inside, aims)
         for domain in found.ordered(order):
             low, high = tree.range_of(level, domain)
             if isinstance(inside, slice):
@@ -56,8 +59,12 @@ def _scope(tree: NodeTree, inside: slice | IntArray) -> Scope:
 class _Level:
     """The domains of one level inside a scope, with what they hold."""
 
-    def __init__(self, trial: Trial, part: Part, tree: NodeTree, level: int, inside: slice | IntArray) -> None:
+    def __init__(
+        self, trial: Trial, part: Part, tree: NodeTree, level: int, inside: slice | IntArray, aims: Sequence[Aim]
+    ) -> None:
         self.trial, self.part, self.tree, self.level, self.inside = trial, part, tree, level, inside
+        self.aims = [aim for aim in aims if aim.tree is tree and aim.level <= level]
+        """Preferred levels of the groups around that are not below this level."""
         places = tree.domain[level][inside]
         if isinstance(inside, slice):
             self.ids = np.arange(int(places[0]), int(places[-1]) + 1) if len(places) else places
@@ -112,9 +119,9 @@ class _Level:
     @property
     def _begins(self) -> IntArray:
         if isinstance(self.inside, slice):
-            return np.maximum(self.tree.begins[self.level][self.ids] - self.inside.start, 0)
-        starts: IntArray = self.starts
-        return starts
+            begins: IntArray = np.maximum(self.tree.begins[self.level][self.ids] - self.inside.start, 0)
+            return begins
+        return self.starts
 
     def _pinned(self) -> BoolArray:
         """Domains that hold the members that run already; all domains without such members."""
@@ -127,13 +134,23 @@ class _Level:
 
     def _order(self, at: IntArray, free: IntArray, whole: BoolArray | None, sign: int) -> IntArray:
         """Sort as a walk through the sorted tree: each level's domains by share, then by name."""
-        keys: list[IntArray | BoolArray | FloatArray] = [] if whole is None else [~whole]
         ids, amounts = self.ids[at], self.trial.free(self.tree)
+        keys: list[IntArray | BoolArray | FloatArray] = [] if whole is None else [~whole]
+        keys += [self._aimed(aim, ids) for aim in reversed(self.aims)]
         for level in range(self._start() + 1, self.level):
             above = self.tree.ancestors(self.level, ids, level)
             keys += [-sign * shares(amounts.at[level][:, above], self.part.need, self._pods_row), above]
         keys += [-sign * shares(free[:, at], self.part.need, self._pods_row), ids]
         return np.lexsort(keys[::-1])
+
+    def _aimed(self, aim: Aim, ids: IntArray) -> FloatArray:
+        """How well each domain serves a group around: one that it uses, one that holds all its pods, most of them."""
+        homes, inverse = np.unique(self.tree.ancestors(self.level, ids, aim.level), return_inverse=True)
+        held = np.zeros(len(homes))
+        for shape, count in aim.left.items():
+            held += np.minimum(self.trial.counts(self.tree, shape).at[aim.level][homes], count)
+        ranks: FloatArray = np.where(np.isin(homes, aim.used), -np.inf, -held)
+        return ranks[inverse]
 
     @property
     def _pods_row(self) -> int:
@@ -155,7 +172,7 @@ def shares(free: IntArray, need: IntArray, ignored: int) -> FloatArray:
     if not len(wanted):
         return np.zeros(free.shape[1])
     amounts = free[wanted]
-    with np.errstate(divide="ignore"):
-        share = np.where(amounts > 0, need[wanted, None] / np.maximum(amounts, 1), ABSENT)
+    share = need[wanted, None] / np.maximum(amounts, 1)
+    share[amounts <= 0] = ABSENT
     found: FloatArray = share.max(axis=0)
     return found

@@ -8,21 +8,24 @@ in every respect are not told apart, so that equal choices are tried once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ...model.request import Order
+from ...model.shape import Shape
 from ...state.node_tree import NodeTree
 from ...state.table import IntArray
 
 
 class Aim(NamedTuple):
-    """A level whose domains should be few."""
+    """A level whose domains should be few; `used` are those in use already, `left` the pods yet to come, by shape."""
 
     tree: NodeTree
     level: int
+    used: IntArray
+    left: Mapping[Shape, int]
 
 
 Share = tuple[IntArray, IntArray]
@@ -30,7 +33,7 @@ Share = tuple[IntArray, IntArray]
 
 
 def choices(
-    rows: IntArray, room: IntArray, count: int, aim: Aim | None, order: Order, alike: Callable[[IntArray], IntArray]
+    rows: IntArray, room: IntArray, count: int, aims: Sequence[Aim], order: Order, alike: Callable[[IntArray], IntArray]
 ) -> Iterator[Share]:
     """Ways to put `count` pods on these rows, best first. `alike` numbers rows; equal numbers are interchangeable."""
     keep = room > 0
@@ -38,7 +41,7 @@ def choices(
     if int(room.sum()) < count:
         return
     tried: set[bytes] = set()
-    for listed in _orders(rows, room, count, aim, order):
+    for listed in orders(rows, room, count, aims, order):
         share = _filled(rows, room, listed, count)
         key = share[0].tobytes() + share[1].tobytes()
         if key not in tried:
@@ -47,49 +50,59 @@ def choices(
     yield from _everything(rows, room, count, alike(rows), tried)
 
 
-def best(rows: IntArray, room: IntArray, count: int, aim: Aim | None, order: Order) -> Share:
+def best(rows: IntArray, room: IntArray, count: int, aims: Sequence[Aim], order: Order) -> Share:
     """The first choice for as many pods as fit, at most `count`."""
     keep = room > 0
     rows, room = rows[keep], np.minimum(room[keep], count)
     count = min(count, int(room.sum()))
     if not count:
         return rows[:0], room[:0]
-    return _filled(rows, room, next(_orders(rows, room, count, aim, order)), count)
+    return _filled(rows, room, next(orders(rows, room, count, aims, order)), count)
 
 
-def _orders(rows: IntArray, room: IntArray, count: int, aim: Aim | None, order: Order) -> Iterator[IntArray]:
-    """Orders in which the rows may be filled."""
+def orders(rows: IntArray, room: IntArray, count: int, aims: Sequence[Aim], order: Order) -> Iterator[IntArray]:
+    """Orders in which the rows may be filled, the best first."""
     fuller = np.argsort(room, kind="stable")
     emptier = np.argsort(-room, kind="stable")
     first, second = (fuller, emptier) if order == "binpack" else (emptier, fuller)
-    if aim is None:
-        yield first
-        yield second
-        return
-    for within in (first, second):
-        yield _few_domains(rows, room, count, aim, within)
+    if aims:
+        for within in (first, second):
+            listed = within
+            for aim in aims:
+                listed = _few_domains(rows, room, count, aim, listed)
+            yield listed
     yield first
     yield second
 
 
 def _few_domains(rows: IntArray, room: IntArray, count: int, aim: Aim, within: IntArray) -> IntArray:
     """An order of the rows that uses few domains of the aim: the largest, then by distance from it."""
-    tree, level = aim
+    tree, level = aim.tree, aim.level
     places = tree.place[rows]
     codes = np.where(places >= 0, tree.domain[level][places], -1 - np.arange(len(rows)))
     ids, inverse = np.unique(codes, return_inverse=True)
     holds = np.zeros(len(ids), dtype=np.int64)
     np.add.at(holds, inverse, room)
     ranks = np.empty(len(ids), dtype=np.int64)
-    ranks[_domains_in_order(tree, level, ids, holds, count)] = np.arange(len(ids))
+    ranks[_domains_in_order(aim, ids, holds, count)] = np.arange(len(ids))
     return within[np.argsort(ranks[inverse[within]], kind="stable")]
 
 
-def _domains_in_order(tree: NodeTree, level: int, ids: IntArray, holds: IntArray, count: int) -> IntArray:
-    """Positions of domains in the order in which they are filled.
+def _domains_in_order(aim: Aim, ids: IntArray, holds: IntArray, count: int) -> IntArray:
+    """Positions of domains in the order in which they are filled: those in use, then as few others as possible.
 
     holds [4, 9, 3, 2], all siblings, count 11: the domain of 9 first, then the tightest that holds the remaining 2
     """
+    known = np.isin(ids, aim.used)
+    if known.any():
+        inside, others = np.flatnonzero(known), np.flatnonzero(~known)
+        inside = inside[np.argsort(-holds[inside], kind="stable")]
+        left = count - int(holds[inside].sum())
+        if left <= 0 or not len(others):
+            return np.concatenate((inside, others))
+        fresh = aim._replace(used=aim.used[:0])
+        return np.concatenate((inside, others[_domains_in_order(fresh, ids[others], holds[others], left)]))
+    tree, level = aim.tree, aim.level
     tight = np.flatnonzero(holds >= count)
     if len(tight):
         first = int(tight[np.argmin(holds[tight])])

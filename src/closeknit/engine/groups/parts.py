@@ -190,6 +190,11 @@ class Reader:
 
     def _sum_up(self, part: Part) -> None:
         """Lower bounds over its batches and parts: of k out of n, the k smallest, each resource by itself."""
+        if len(part.batches) == 1 and not part.parts:
+            only = part.batches[0]
+            part.need = only.charge * part.minimum
+            part.wants, part.all_wants = {only.shape: part.minimum}, {only.shape: only.count}
+            return
         spare = sum(batch.count for batch in part.batches) - part.minimum
         wants: Counter[Shape] = Counter()
         every: Counter[Shape] = Counter()

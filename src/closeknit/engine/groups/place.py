@@ -62,8 +62,9 @@ def place_groups(
     order: Order = "binpack",
     steps: int = STEPS,
     rules: Rules | None = None,
+    surplus: bool = True,
 ) -> GroupResult:
-    """Find nodes for all minimums of a request, then for as much surplus as fits."""
+    """Find nodes for all minimums of a request, then, with `surplus`, for as much of the rest as fits."""
     top = Reader(columns, trees).read(request)
     if isinstance(top, Reason):
         return GroupResult(reason=top)
@@ -73,7 +74,8 @@ def place_groups(
     try:
         if not search.run(agenda_of(top)):
             return GroupResult(reason=_refusal(search, Why.GROUP_DOES_NOT_FIT), steps=search.taken)
-        _add_surplus(search, top)
+        if surplus:
+            _add_surplus(search, top)
         return GroupResult(_sorted(search), steps=search.taken)
     except OutOfSteps:
         return GroupResult(reason=_refusal(search, Why.NOT_FOUND), steps=search.taken)
@@ -143,7 +145,7 @@ def _add_pods(search: Search, batch: Batch) -> None:
         scope = search.scope_of(batch.part).all_rows(search.size)
         room = search.trial.room(batch, scope)
         at_once = 1 if search.trial.has_rules(batch) else left
-        more, many = best(scope, room, at_once, search.aim_of(batch.part), search.order_of(batch.part))
+        more, many = best(scope, room, at_once, search.aims_of(batch.part), search.order_of(batch.part))
         if not len(more):
             break
         search.trial.take(batch, more, many)

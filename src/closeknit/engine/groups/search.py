@@ -1,18 +1,24 @@
 """The search: take the first alternative of every item, and come back where a later one finds none.
 
 When an item has no alternative left, the search returns not to the item just before it but to the last one that could
-change anything: one that chose a domain around it, or that took nodes it could have used. A search that has tried every
-alternative proves that there is no placement; one that ends at its bound of steps has only found none.
+change anything: one that chose a domain around it, or that took nodes it could have used.
+
+The first passes are hasty: they try few ways to put pods on nodes, and leave a domain after some steps even if not
+everything in it was tried. The last pass tries everything. So a domain that is too small by a little does not use up
+the steps that a later one needs. A pass that has tried every alternative proves that there is no placement; a search
+that ends at its bound of steps has only found none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...model.request import Order
+from ...model.shape import Shape
 from ...state.table import BoolArray, IntArray
 from .agenda import Choose, Include, Item, Put
 from .fill import Aim, Share
@@ -22,6 +28,16 @@ from .trial import Mark, Trial
 
 STEPS = 20_000
 """How many alternatives are tried before the search gives up."""
+
+
+class Haste(NamedTuple):
+    """How many ways to put a batch on nodes a pass tries, and after how many useless steps it leaves a domain."""
+
+    ways: int | None = None
+    steps: int | None = None
+
+
+PASSES = (Haste(4, 100), Haste(8, 1_000), Haste(64, 5_000), Haste())
 
 
 class OutOfSteps(Exception):  # noqa: N818 - an outcome, not a fault
@@ -41,30 +57,50 @@ class Search:
         """Steps taken so far."""
         self.hardest: Item | None = None
         self._deepest = -1
+        self._haste = PASSES[0]
+        self._has_skipped = False
+        self._began = 0
 
     def run(self, items: Sequence[Item]) -> bool:
         """Decide all items; False if there is no way to do so. The trial keeps what was taken."""
+        for self._haste in PASSES:
+            self._has_skipped, self._began = False, self.taken
+            if self._pass(items):
+                return True
+            if not self._has_skipped:
+                break
+        return False
+
+    def _pass(self, items: Sequence[Item]) -> bool:
         ways: list[Iterator[Any] | None] = [None] * len(items)
         marks: list[Mark] = [self.trial.mark()] * len(items)
-        blame: list[set[int]] = [set() for _ in items]
+        blame: dict[int, set[int]] = {}
+        since = [0] * len(items)
         at = 0
         while at < len(items):
+            late = self._late(items, since, at)
+            if late is not None:
+                for place in range(at, late, -1):
+                    ways[place] = None
+                    items[place].forget(self)
+                at = late
             item, way = items[at], ways[at]
             if way is None:
-                way = ways[at] = item.alternatives(self)
+                way = ways[at] = self._alternatives(item)
                 marks[at] = self.trial.mark()
-                blame[at].clear()
+                blame.pop(at, None)
             else:
                 self.trial.undo(marks[at])
                 item.forget(self)
             choice = next(way, None)
             if choice is not None:
                 self.step()
+                since[at] = self.taken
                 item.accept(self, choice)
                 at += 1
                 continue
             self._note(item, at)
-            causes = self._causes(items, at) | blame[at]
+            causes = self._causes(items, at) | blame.pop(at, set())
             target = max(causes, default=-1)
             for place in range(at, target, -1):
                 ways[place] = None
@@ -72,9 +108,30 @@ class Search:
             if target < 0:
                 self.trial.undo(marks[0])
                 return False
-            blame[target] |= causes - {target}
+            blame[target] = blame.get(target, set()) | (causes - {target})
             at = target
         return True
+
+    def _alternatives(self, item: Item) -> Iterator[Any]:
+        found = item.alternatives(self)
+        if self._haste.ways is None or not isinstance(item, Put):
+            return found
+        return self._some(found, self._haste.ways)
+
+    def _some(self, found: Iterator[Any], most: int) -> Iterator[Any]:
+        yield from islice(found, most)
+        self._has_skipped = self._has_skipped or next(found, None) is not None
+
+    def _late(self, items: Sequence[Item], since: Sequence[int], at: int) -> int | None:
+        """The outermost chosen domain in which too many steps were taken."""
+        most = None if self._haste.steps is None else self._haste.steps + 2 * len(items)
+        if most is None or self.taken - self._began <= most:
+            return None
+        for place in range(at):
+            if isinstance(items[place], Choose) and self.taken - since[place] > most:
+                self._has_skipped = True
+                return place
+        return None
 
     def _causes(self, items: Sequence[Item], at: int) -> set[int]:
         """The items before this one that decided what it could choose from."""
@@ -164,21 +221,25 @@ class Search:
     def order_of(self, part: Part) -> Order:
         return part.order or self.default_order
 
-    def aim_of(self, part: Part) -> Aim | None:
-        """The nearest preferred level around a part, whose domains should be few."""
+    def aims_of(self, part: Part) -> list[Aim]:
+        """The preferred levels of a part and those around it, innermost first, with the domains used already."""
+        found = []
         for one in part.lineage():
-            if one.bounds is not None and one.bounds.preferred is not None:
-                return Aim(one.bounds.tree, one.bounds.preferred)
-        return None
+            bounds = one.bounds
+            if bounds is not None and bounds.preferred is not None:
+                places = bounds.tree.place[self._rows_of([one])]
+                used = np.unique(bounds.tree.domain[bounds.preferred][places[places >= 0]])
+                found.append(Aim(bounds.tree, bounds.preferred, used, self._left(one)))
+        return found
 
-    def already_in(self, batch: Batch, aim: Aim, rows: IntArray) -> IntArray:
-        """Whether the aim's domain of each row has pods of this part already."""
-        rows_used = [share[0] for one, share in self.placed.items() if one.part is batch.part]
-        used = np.concatenate([*rows_used, np.empty(0, dtype=np.int64)]).astype(np.int64)
-        places = aim.tree.place[used]
-        homes = aim.tree.domain[aim.level][places[places >= 0]]
-        mine = aim.tree.place[rows]
-        return (np.isin(aim.tree.domain[aim.level][mine], homes) & (mine >= 0)).astype(np.int64)
+    def _left(self, part: Part) -> dict[Shape, int]:
+        """The pods that the minimum of a part still has to place, by shape."""
+        left = dict(part.wants)
+        for one in part.walk():
+            for batch in one.batches:
+                if batch in self.placed and batch.shape in left:
+                    left[batch.shape] -= self.count_of(batch)
+        return {shape: count for shape, count in left.items() if count > 0}
 
     def count_of(self, batch: Batch) -> int:
         return int(self.placed[batch][1].sum())

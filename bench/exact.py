@@ -1,0 +1,203 @@
+"""The search for trees of groups against an exact solver (HiGHS): `python -m bench.exact --cases 2000`.
+
+The solver proves for each random case whether a placement of all minimums exists, and how few domains of the preferred
+levels it can use. The table shows how often the search agrees, how many steps it took, and how many preferred domains
+it used for each that is needed; beside it the same for a greedy order without backtracking, as KAI places groups.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import highspy
+import numpy as np
+
+from bench.trees import Case, random_case
+from closeknit.engine.fit import fit_of
+from closeknit.engine.groups.parts import Part, Reader
+from closeknit.engine.groups.place import GroupResult, place_groups
+from closeknit.engine.policy import Policy
+from closeknit.model.reason import Reason
+from closeknit.state.node_tree import ROOT
+
+LIMIT = 20.0
+"""Seconds for the solver and each case."""
+
+
+@dataclass
+class Exact:
+    """`exists` is None if the solver did not finish. `domains` is the least number of preferred domains."""
+
+    exists: bool | None
+    domains: int = 0
+
+
+class Program:
+    """A case as a mixed-integer program: pods of each batch on each node, and a domain for each bound part."""
+
+    def __init__(self, case: Case, top: Part) -> None:
+        self.case, self.solver = case, highspy.Highs()
+        self.solver.setOptionValue("output_flag", False)
+        self.solver.setOptionValue("time_limit", LIMIT)
+        self.solver.setOptionValue("mip_rel_gap", 0.0)
+        self.pods: dict[object, list[object]] = {}
+        self.included: dict[int, object] = {}
+        self.used: list[object] = []
+        self.parts = list(top.walk())
+        for part in self.parts:
+            self._add(part)
+        self._capacity()
+
+    def _add(self, part: Part) -> None:
+        add, columns = self.solver, self.case.columns
+        inside = self.included[part.at] = add.addBinary()
+        if part.above is None:
+            add.addConstr(inside == 1)
+        else:
+            add.addConstr(inside <= self.included[part.above.at])
+        for batch in part.batches:
+            able = fit_of(columns, batch.shape, None, Policy()).pods
+            self.pods[batch] = [add.addIntegral(0, int(min(one, batch.count))) for one in able]
+            add.addConstr(sum(self.pods[batch]) <= batch.count)
+        if part.batches:
+            everything = [one for batch in part.batches for one in self.pods[batch]]
+            add.addConstr(sum(everything) >= part.minimum * inside)
+            add.addConstr(sum(everything) <= part.minimum * inside)
+        if part.bounds is not None and part.bounds.required != ROOT:
+            self._domains(part, part.bounds.tree, part.bounds.required, only_one=True)
+        if part.bounds is not None and part.bounds.preferred is not None:
+            self.used += self._domains(part, part.bounds.tree, part.bounds.preferred, only_one=False)
+
+    def close(self) -> None:
+        for part in self.parts:
+            if part.parts:
+                children = sum(self.included[one.at] for one in part.parts)
+                self.solver.addConstr(children >= part.needed_parts * self.included[part.at])
+                self.solver.addConstr(children <= part.needed_parts * self.included[part.at])
+
+    def _domains(self, part: Part, tree: object, level: int, only_one: bool) -> list[object]:
+        """A binary for each domain of the level that pods of the part may use."""
+        chosen = [self.solver.addBinary() for _ in tree.values[level]]
+        self._pending = getattr(self, "_pending", [])
+        self._pending.append((part, tree, level, chosen))
+        if only_one:
+            self.solver.addConstr(sum(chosen) <= 1)
+        return chosen
+
+    def _capacity(self) -> None:
+        columns = self.case.columns
+        for part, tree, level, chosen in getattr(self, "_pending", []):
+            home = np.full(tree.size, -1)
+            home[tree.rows] = tree.domain[level]
+            for one in part.walk():
+                for batch in one.batches:
+                    for row, pods in enumerate(self.pods[batch]):
+                        if home[row] < 0:
+                            self.solver.addConstr(pods == 0)
+                        else:
+                            self.solver.addConstr(pods <= batch.count * chosen[int(home[row])])
+        for row in range(len(columns.table)):
+            for at in range(len(columns.resources)):
+                asked = [(batch.charge[at], pods[row]) for batch, pods in self.pods.items() if batch.charge[at]]
+                if asked:
+                    total = sum(int(amount) * variable for amount, variable in asked)
+                    self.solver.addConstr(total <= int(columns.remaining[at, row]))
+
+    def keep(self, result: GroupResult) -> None:
+        """Include the parts that a placement includes: which k of n groups are placed is not compared."""
+        for part in self.parts:
+            names = [batch.pod_set.name for one in part.walk() for batch in one.batches]
+            if not any(len(result.placed[name].rows) for name in names if name in result.placed):
+                self.solver.addConstr(self.included[part.at] == 0)
+
+    def solve(self) -> Exact:
+        self.close()
+        self.solver.minimize(sum(self.used) if self.used else 0 * next(iter(self.included.values())))
+        status = self.solver.getModelStatus()
+        if status == highspy.HighsModelStatus.kInfeasible:
+            return Exact(False)
+        if status != highspy.HighsModelStatus.kOptimal:
+            return Exact(None)
+        return Exact(True, round(self.solver.getInfo().objective_function_value) if self.used else 0)
+
+
+def preferred_used(result: GroupResult, top: Part) -> int:
+    """Domains of preferred levels that a placement uses, over all parts."""
+    total = 0
+    rows_of = {name: placed.rows[placed.counts > 0] for name, placed in result.placed.items()}
+    for part in top.walk():
+        if part.bounds is None or part.bounds.preferred is None:
+            continue
+        names = [batch.pod_set.name for one in part.walk() for batch in one.batches]
+        rows = np.concatenate([rows_of[name] for name in names if name in rows_of] or [np.empty(0, dtype=np.int64)])
+        places = part.bounds.tree.place[rows]
+        total += len(np.unique(part.bounds.tree.domain[part.bounds.preferred][places[places >= 0]]))
+    return total
+
+
+@dataclass
+class Score:
+    found: int = 0
+    missed: list[int] = field(default_factory=list)
+    wrong: list[int] = field(default_factory=list)
+    ratios: list[float] = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)
+
+
+def compare(seeds: Iterator[int], steps: int) -> dict[str, object]:
+    ours, counts = Score(), {"feasible": 0, "infeasible": 0, "unsolved": 0, "proved": 0, "invalid": 0}
+    for seed in seeds:
+        case = random_case(seed)
+        top = Reader(case.columns, case.trees).read(case.request)
+        if isinstance(top, Reason):
+            counts["invalid"] += 1
+            continue
+        result = place_groups(case.columns, case.trees, case.request, Policy(), steps=steps, surplus=False)
+        ours.steps.append(result.steps)
+        program = Program(case, top)
+        if result.fits:
+            program.keep(result)
+        exact = program.solve()
+        if exact.exists is None:
+            counts["unsolved"] += 1
+        elif not exact.exists:
+            counts["infeasible"] += 1
+            counts["proved"] += result.is_proof
+            if result.fits:
+                ours.wrong.append(seed)
+        else:
+            counts["feasible"] += 1
+            if result.fits:
+                ours.found += 1
+                if exact.domains:
+                    ours.ratios.append(preferred_used(result, top) / exact.domains)
+            elif result.is_proof:
+                ours.wrong.append(seed)
+            else:
+                ours.missed.append(seed)
+    return {**counts, "ours": ours}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=int, default=2000)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--steps", type=int, default=20_000)
+    options = parser.parse_args()
+    start = time.perf_counter()
+    found = compare(iter(range(options.first, options.first + options.cases)), options.steps)
+    ours = found.pop("ours")
+    assert isinstance(ours, Score)
+    print(found, f"{time.perf_counter() - start:.0f} s")
+    print(f"found {ours.found}, missed {ours.missed}, wrong {ours.wrong}")
+    print(f"preferred domains / optimal: mean {np.mean(ours.ratios):.3f}, worst {np.max(ours.ratios):.2f}")
+    print(
+        f"steps: median {np.median(ours.steps):.0f}, 99th {np.percentile(ours.steps, 99):.0f}, most {max(ours.steps)}"
+    )
+
+
+if __name__ == "__main__":
+    main()
