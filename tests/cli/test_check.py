@@ -406,3 +406,32 @@ def test_standard_input_is_read_as_a_file_is(
 ) -> None:
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(text.encode())))
     assert (checked.run("-"), checked.out.splitlines()) == (code, said)
+
+
+HYPER_NODES = """
+apiVersion: topology.volcano.sh/v1alpha1
+kind: HyperNode
+metadata: {name: s0}
+spec: {tier: 1, tierName: rack, members: [{type: Node, selector: {exactMatch: {name: n1}}}]}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: g}
+spec: {minMember: 1, minResources: {cpu: 1}, networkTopology: {mode: hard, highestTierName: rak}}
+"""
+
+
+def test_groups_are_checked_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "groups.yaml"
+    file.write_text(HYPER_NODES)
+    with pytest.raises(SystemExit) as ended:
+        main(["check", str(file)])
+    assert ended.value.code == 2
+    assert capsys.readouterr().out.splitlines() == [
+        f"ok       {file}: HyperNode s0",
+        f"wrong    {file}: PodGroup g",
+        "    spec.networkTopology.highestTierName: no HyperNode has the tier name rak; "
+        "did you mean rack? the tier names are rack",
+        "    warning: spec.minResources: is ignored; it has no effect here",
+        "2 objects: 1 ok, 1 wrong",
+    ]

@@ -144,3 +144,68 @@ def test_v1alpha1_is_converted_too(tmp_path: Path, capsys: pytest.CaptureFixture
     assert topology == {**yaml.safe_load(ALPHA[0]), "apiVersion": "kueue.x-k8s.io/v1beta2"}
     assert (cohort["apiVersion"], cohort["spec"]) == ("kueue.x-k8s.io/v1beta2", {"parentName": "all"})
     assert "note: 1 v1alpha1 Topology written as v1beta2" in printed.err
+
+
+GROUP = """
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: g}
+spec: {minMember: 1, networkTopology: {mode: hard, highestTierAllowed: 1}}
+"""
+MEMBER = """
+apiVersion: v1
+kind: Pod
+metadata: {name: p, annotations: {scheduling.k8s.io/group-name: g}}
+spec: {schedulerName: volcano, containers: [{name: c, resources: {requests: {cpu: "1"}}}]}
+"""
+
+
+def test_a_group_is_written_for_another_scheduler_and_what_is_lost_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("convert", "--to", "upstream", written(tmp_path, GROUP, MEMBER, SETTINGS)) == 0
+    said = capsys.readouterr()
+    group, pod, settings = yaml.safe_load_all(said.out)
+    assert (group["kind"], group["spec"]) == ("PodGroup", {"schedulingPolicy": {"basic": {}}})
+    assert pod["spec"]["schedulingGroup"] == {"podGroupName": "g"}
+    assert settings["kind"] == "ConfigMap"
+    assert said.err.splitlines() == [
+        "lost: gang default/g: queue default: Kubernetes has no queues",
+        "lost: gang default/g: required tier-1: tiers of HyperNodes are not node labels, which Kubernetes needs",
+    ]
+
+
+def test_pods_that_are_not_in_the_files_are_told_what_they_need(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    container = "{name: c, resources: {requests: {cpu: '1'}}}"
+    job = f"""
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {{name: j}}
+spec: {{tasks: [{{name: t, replicas: 2, template: {{spec: {{containers: [{container}]}}}}}}]}}
+"""
+    assert run("convert", "--to", "upstream", written(tmp_path, job)) == 0
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "note: gang default/j: pods: 2 are not in the files; they need spec.schedulingGroup.podGroupName=j"
+    )
+
+
+def test_a_group_of_the_same_scheduler_is_left_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("convert", "--to", "volcano", written(tmp_path, GROUP, MEMBER)) == 0
+    said = capsys.readouterr()
+    assert list(yaml.safe_load_all(said.out)) == [yaml.safe_load(GROUP), yaml.safe_load(MEMBER)]
+    assert said.err == "note: default/g is for volcano already\n"
+
+
+def test_a_mistake_in_a_group_is_refused_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = written(tmp_path, GROUP.replace("highestTierAllowed: 1", "highestTier: 1"))
+    assert run("convert", "--to", "kai", wrong) == 2
+    said = capsys.readouterr().err
+    assert f"{wrong}:5:" in said
+    assert "PodGroup g: spec.networkTopology.highestTier: is not a known field; did you mean highestTierName?" in said
+
+
+def test_files_without_groups_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("convert", "--to", "kai", written(tmp_path, SETTINGS)) == 2
+    assert "there is no group of pods in these files; give objects such as ClusterTopology" in capsys.readouterr().err

@@ -14,6 +14,9 @@ import click
 from ..cluster.files import STDIN, documents, identity, shown, stdin_kept
 from ..cluster.files import files as files_of
 from ..dialects.field import Field
+from ..dialects.gang_reading import GangReading
+from ..dialects.gangs import KINDS as GROUP_KINDS
+from ..dialects.gangs import node_labels, read_gangs
 from ..dialects.kueue.admin import CHECKS, TOPOLOGY, topology_of
 from ..dialects.kueue.jobs import GivenJob, Reading, read
 from ..dialects.kueue.jobs.kinds.pod_groups import group_name
@@ -66,11 +69,12 @@ def command(
     """Validate manifests without placing anything.
 
     FILE is a YAML or JSON manifest, a directory of manifests, or - for standard input. Every kind of job that
-    `closeknit place` accepts is checked, and so are the kinds of kueue.x-k8s.io, Nodes and pools; other kinds are
-    skipped. Each object is validated by itself, by the rules of the API server: unknown fields, types, allowed values,
-    required fields. References to other objects, such as a namespace that must exist, are not checked. Topology
-    requests are checked against --topology, or against the Topology among the files if there is exactly one. The exit
-    code is 2 if anything is wrong.
+    `closeknit place` accepts is checked, and so are the kinds of kueue.x-k8s.io, Nodes and pools, and groups of pods
+    (scheduling.k8s.io, Volcano, Grove), which are checked together; other kinds are skipped. Each object is validated
+    by itself, by the rules of the API server: unknown fields, types, allowed values, required fields. References to
+    other objects, such as a namespace that must exist, are not checked. Topology requests are checked against
+    --topology, or against the Topology among the files if there is exactly one. The exit code is 2 if anything is
+    wrong.
 
     \b
       closeknit check train.yaml topology.yaml
@@ -88,8 +92,10 @@ def command(
         pools = {file: verdict for file in every if (verdict := _pools(file)) is not None}
         objects, unread = _gather([file for file in every if file not in pools])
     laid = told or _only_topology(objects)
-    readings = read(telling(objects), gates, CHECKS)
-    verdicts = _merged([_verdict(reading, gates, laid) for reading in readings], unread)
+    groups = _groups(objects)
+    readings = read(telling(objects), gates, CHECKS | dict.fromkeys(GROUP_KINDS, _read_as_group))
+    verdicts = [_warned(_verdict(reading, gates, laid), groups.warnings) for reading in readings]
+    verdicts = _merged(verdicts, [*unread, *groups.mistakes])
     verdicts = [*_refused(verdicts, objects, gates), *pools.values()]
     if output in ("json", "yaml"):
         emit({"objects": [_plain(verdict) for verdict in verdicts], "summary": _counts(verdicts)}, output)
@@ -131,6 +137,21 @@ def _gather(files: Sequence[str]) -> tuple[Objects, list[Mistake]]:
         except InputError as error:
             unread += error.mistakes
     return objects, unread
+
+
+def _groups(objects: Objects) -> GangReading:
+    """The groups of pods; their tiers and topologies are checked if there are nodes among the files."""
+    return read_gangs(objects, node_labels(objects) or None)
+
+
+def _read_as_group(_object: Field) -> None:
+    """Groups are checked together, by `_groups`."""
+
+
+def _warned(verdict: CheckResult, warnings: Sequence[Mistake]) -> CheckResult:
+    """Add the warnings that are about this object."""
+    own = [one for one in warnings if (one.where, one.what) == (verdict.where, verdict.what)]
+    return replace(verdict, warnings=tuple(dict.fromkeys((*verdict.warnings, *own)))) if own else verdict
 
 
 def _pools(file: str) -> CheckResult | None:

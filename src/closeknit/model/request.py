@@ -108,8 +108,9 @@ class Group:
     With `numbered_through`, pod indexes continue across the pod sets of the group, the smallest pod set first.
 
     `min_pods` is how many pods of its own pod sets have to be placed or run, `min_groups` how many of its own groups;
-    None means all. What is beyond them is surplus, placed after every minimum of the request. `order` and `apart` are
-    for the groups directly in it.
+    None means all. `min_total`, where it is given, is how many pods at any depth below it have to be placed or run,
+    beside the other minimums. What is beyond them is surplus, placed after every minimum of the request. `order` and
+    `apart` are for the groups directly in it.
     """
 
     members: tuple[PodSet | Group, ...]
@@ -118,6 +119,7 @@ class Group:
     numbered_through: bool = True
     min_pods: int | None = None
     min_groups: int | None = None
+    min_total: int | None = None
     order: Order | None = None
     apart: Apart | None = None
 
@@ -160,7 +162,8 @@ class Group:
             (member.name, member.constraint) if isinstance(member, PodSet) else member.outline
             for member in self.members
         )
-        return self.name, self.constraint, self.min_pods, self.min_groups, self.order, self.apart, tuple(members)
+        minimums = self.min_pods, self.min_groups, self.min_total
+        return self.name, self.constraint, minimums, self.order, self.apart, tuple(members)
 
     def walk(self, outside: Constraints = ()) -> Iterator[tuple[PodSet, Constraints]]:
         """Every pod set with the constraints on it."""

@@ -48,7 +48,9 @@ class ListedTopology(Topology):
     """A topology whose domains are listed node by node instead of being read from labels.
 
     `paths[node]` has the node's domain at each level above NODE, coarse to fine; None where the tree skips that level
-    above this node. Such a node has no domain there, so nothing that requires the level can use it.
+    above this node. Such a node has no domain there, so nothing that requires the level can use it. `names` has further
+    names of levels: the name of a tier to its level.
     """
 
     paths: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict, hash=False)
+    names: Mapping[str, str] = field(default_factory=dict, hash=False)

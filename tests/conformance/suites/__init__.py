@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .case import Case, Prepared, difference
+from .case import Case, NotRun, Prepared, difference
 from .cycles import one_cycle, waves
 from .encoding import encoding, prefix_encoding
 from .node_failure import node_failures
@@ -12,6 +12,8 @@ from .placement import layered_replacement, placement, table_placement
 from .quota import available, dominant_share, fair_preemption, preemption
 from .request_builder import request_builder
 from .ungater import ungating
+from .upstream import pod_groups
+from .volcano import hyper_nodes
 
 SUITES: dict[str, Callable[[Case], Prepared]] = {
     "find_topology_assignments": table_placement,
@@ -36,6 +38,8 @@ SUITES: dict[str, Callable[[Case], Prepared]] = {
     "random_cycle_wide": waves,
     "ungater": ungating,
     "node_failure": node_failures,
+    "upstream_tas": pod_groups,
+    "volcano_hypernode": hyper_nodes,
 }
 
-__all__ = ["SUITES", "Case", "Prepared", "difference"]
+__all__ = ["SUITES", "Case", "NotRun", "Prepared", "difference"]

@@ -11,6 +11,10 @@ from closeknit.model.gates import Gates
 Case = dict[str, Any]
 
 
+class NotRun(Exception):  # noqa: N818 - a result, not a failure
+    """A case about something that has no counterpart here."""
+
+
 @dataclass(frozen=True)
 class Prepared:
     decide: Callable[[], Any]

@@ -16,14 +16,13 @@ from ...model.label_names import is_qualified_name, is_subdomain
 from ...model.nearest import did_you_mean
 from ...model.quantity import QuantityError, nanos
 from ...model.settings import FAIR, FINAL_SHARE, INITIAL_SHARE, PodsReady, Settings, Transformation
-from ...model.shape import Requirement
 from ..field import Field, shown
+from ..label_selectors import read_selector
 from ..node_choice import LABEL_NAME, one_of
 from ..spans import optional_seconds, seconds
 from ..strictness import amount, check_fields, truth
 from .configuration_fields import FIELDS, OLD_FIELDS
 from .jobs.kinds import FRAMEWORKS, NOT_RUN
-from .objects.rules.values import check_selector
 
 GROUP = "config.kueue.x-k8s.io"
 KIND = "Configuration"
@@ -124,15 +123,7 @@ def configuration(root: Field) -> Configuration:
 
 
 def _namespaces(selector: Field) -> Selector | None:
-    if not selector.given:
-        return None
-    check_selector(selector)
-    labels = (Requirement(key, "In", (value,)) for key, value in selector.at("matchLabels").strings().items())
-    expressions = (
-        Requirement(one.at("key").text(), one.at("operator").text(), tuple(v.text() for v in one.at("values").items()))
-        for one in selector.at("matchExpressions").items()
-    )
-    return Selector((*labels, *expressions))
+    return read_selector(selector) if selector.given else None
 
 
 def _frameworks(named: Field) -> frozenset[str] | None:

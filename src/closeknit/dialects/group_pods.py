@@ -1,0 +1,66 @@
+"""Pods as the group dialects see them: the group they name, their shape, and their node once they are bound.
+
+Pods of one group that have the same shape become one pod set, in the natural order of their names, so that the index
+in a pod's name is its place in the pod set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from ..model.natural import natural
+from ..model.request import PodSet
+from ..model.shape import Shape
+from .field import Field
+from .pod_template import read_shape
+
+ENDED = ("Succeeded", "Failed")
+
+
+class GroupPod(NamedTuple):
+    """`key` is namespace/name; `node` is empty until the pod is bound."""
+
+    key: str
+    labels: Mapping[str, str]
+    shape: Shape
+    node: str = ""
+
+
+def key_of(field: Field) -> str:
+    """namespace/name of an object."""
+    meta = field.at("metadata")
+    return f"{meta.at('namespace').text() or 'default'}/{meta.at('name').text() or meta.at('generateName').text()}"
+
+
+def read_pods(pods: Iterable[Field]) -> list[GroupPod]:
+    """The pods that run or wait for a node; those that have ended or are being deleted unbound are left out."""
+    found = (_read_pod(pod) for pod in pods)
+    return [pod for pod in found if pod is not None]
+
+
+def _read_pod(pod: Field) -> GroupPod | None:
+    node = pod.at("spec", "nodeName").text()
+    leaves = pod.at("metadata", "deletionTimestamp").given and not node
+    if leaves or pod.at("status", "phase").text() in ENDED:
+        return None
+    shape = read_shape(pod.at("spec"))
+    return None if shape is None else GroupPod(key_of(pod), pod.at("metadata", "labels").strings(), shape, node)
+
+
+def pod_sets(name: str, pods: Sequence[GroupPod]) -> tuple[PodSet, ...]:
+    """One pod set for each shape: `name`, or name:0, name:1, … where there are several."""
+    by_shape: dict[Shape, list[GroupPod]] = {}
+    for pod in sorted(pods, key=lambda one: natural(one.key)):
+        by_shape.setdefault(pod.shape, []).append(pod)
+    several = len(by_shape) > 1
+    return tuple(
+        _pod_set(f"{name}:{number}" if several else name, shape, members)
+        for number, (shape, members) in enumerate(by_shape.items())
+    )
+
+
+def _pod_set(name: str, shape: Shape, members: Sequence[GroupPod]) -> PodSet:
+    waiting = tuple(pod.key for pod in members if not pod.node)
+    running = tuple(pod.node for pod in members if pod.node)
+    return PodSet(name, len(waiting), shape, running=running, pods=waiting)

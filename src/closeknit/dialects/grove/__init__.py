@@ -1,0 +1,1 @@
+"""Grove's PodGangs and ClusterTopologies."""

@@ -1,0 +1,80 @@
+"""Which group is below which: CompositePodGroups and PodGroups by the parents that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ...model.nearest import did_you_mean
+from ..field import Field
+from ..gang_reading import by
+from ..group_pods import key_of
+
+COMPOSITE = "CompositePodGroup"
+PARENT = "parentCompositePodGroupName"
+DEEPEST = 4
+"""The most CompositePodGroups above one another, as in Kubernetes."""
+LONGEST_WAY = 1000
+"""How far a way up is followed; a longer one is too deep anyway."""
+
+
+def parent_of(one: Field) -> str:
+    """namespace/name of the group above; empty if there is none."""
+    name = one.at("spec", PARENT).text()
+    return f"{key_of(one).partition('/')[0]}/{name}" if name else ""
+
+
+def names_beside(key: str, known: Iterable[str]) -> list[str]:
+    """The names of the known objects that are in the namespace of this one."""
+    namespace = key.partition("/")[0]
+    return [name for space, _, name in (one.partition("/") for one in known) if space == namespace]
+
+
+class GroupFamily:
+    def __init__(self, groups: Sequence[Field]) -> None:
+        self._groups = groups
+        self._composites = self.names(COMPOSITE)
+        self._children = by(groups, parent_of)
+
+    def names(self, kind: str) -> dict[str, Field]:
+        """The groups of a kind by namespace/name."""
+        found: dict[str, Field] = {}
+        for one in self._groups:
+            if one.at("kind").text() == kind and found.setdefault(key_of(one), one) is not one:
+                one.at("metadata", "name").wrong(f"is the name of two {kind}s", "rename or remove one of them")
+        return found
+
+    def children(self, one: Field) -> Sequence[Field]:
+        return self._children.get(key_of(one), ()) if one.at("kind").text() == COMPOSITE else ()
+
+    def tree(self, root: Field) -> list[Field]:
+        """The group and all groups below it."""
+        found = [root]
+        for one in found:  # grows while it is read
+            found += self.children(one)
+        return found
+
+    def check(self) -> None:
+        """Report parents that do not exist, cycles, and trees that are too deep."""
+        for one in self._groups:
+            above, field = parent_of(one), one.at("spec", PARENT)
+            if above and above not in self._composites:
+                near = did_you_mean(field.text(), names_beside(above, self._composites))
+                field.wrong(f"there is no {COMPOSITE} {field.text()}", f"{near}create it, or correct the name")
+            elif above:
+                self._check_way(one, field)
+
+    def _check_way(self, one: Field, field: Field) -> None:
+        way, seen = [one], {id(one)}
+        above = self._composites.get(parent_of(one))
+        while above is not None and id(above) not in seen and len(way) < LONGEST_WAY:
+            way.append(above)
+            seen.add(id(above))
+            above = self._composites.get(parent_of(above))
+        names = [each.at("metadata", "name").text() for each in way]
+        depth = sum(each.at("kind").text() == COMPOSITE for each in way)
+        if above is one:
+            if names[0] == min(names):
+                text = f"makes a cycle: {' in '.join((*names, names[0]))}"
+                field.wrong(text, "remove one of these parents")
+        elif (above is None or len(way) == LONGEST_WAY) and depth > DEEPEST:
+            field.wrong(f"has {depth} nested {COMPOSITE}s", f"nest at most {DEEPEST}")

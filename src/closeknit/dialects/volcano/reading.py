@@ -1,0 +1,51 @@
+"""All of Volcano's objects in a set of files, as gangs and one tree of HyperNodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...model.gang import Gang
+from ...model.topology import ListedTopology
+from ..field import Field
+from ..gang_reading import GangReading, Nodes, by, reading
+from ..group_pods import key_of
+from . import keys
+from .hyper_nodes import TOPOLOGY, read_tiers
+from .jobs import job_of, read_job
+from .pod_groups import group_of, read_gang
+
+KINDS = (
+    (keys.TOPOLOGY_GROUP, "HyperNode"),
+    (keys.SCHEDULING_GROUP, "PodGroup"),
+    (keys.BATCH_GROUP, "Job"),
+)
+
+
+def read_gangs(objects: Sequence[Field], pods: Sequence[Field], nodes: Nodes | None) -> GangReading:
+    """The gangs of these objects of KINDS. With neither nodes nor HyperNodes, tiers are taken as written.
+
+    While the tree of HyperNodes has a mistake there is no gang: none could be placed by it.
+    """
+    if not objects:
+        return GangReading()
+    kinds = by(objects, lambda one: one.at("kind").text())
+    hyper_nodes = kinds.get("HyperNode", ())
+    is_known = nodes is not None or bool(hyper_nodes)
+    tree = read_tiers(hyper_nodes, nodes) if is_known else None
+    tiers = tree if isinstance(tree, ListedTopology) else None
+    gangs = list(_gangs(kinds.get("PodGroup", ()), kinds.get("Job", ()), pods, tiers))
+    used = [pod for pod in pods if group_of(pod) or job_of(pod)]
+    is_broken = is_known and tiers is None
+    return reading(() if is_broken else gangs, [*objects, *used], {} if tiers is None else {TOPOLOGY: tiers})
+
+
+def _gangs(
+    groups: Sequence[Field], jobs: Sequence[Field], pods: Sequence[Field], tiers: ListedTopology | None
+) -> Iterator[Gang | None]:
+    by_group, by_job = by(pods, group_of), by(pods, job_of)
+    for group in groups:
+        yield read_gang(group, by_group.get(key_of(group), ()), tiers)
+    made = {owner.at("name").text() for group in groups for owner in group.at("metadata", "ownerReferences").items()}
+    for job in jobs:
+        if key_of(job).partition("/")[2] not in made:  # else its PodGroup is there, and is read instead
+            yield read_job(job, by_job.get(key_of(job), ()), tiers)
