@@ -89,11 +89,6 @@ class PodGroup:
     preemptibility: str
 
 
-def check_pod_group(group: Field) -> None:
-    """Report what is wrong in the object itself; the topologies that it names are not known here."""
-    read_pod_group(group, None)
-
-
 def read_pod_group(group: Field, topologies: Topologies | None) -> PodGroup | None:
     """The group; reports mistakes and returns None. Without topologies, names of topologies and levels are not checked.
 

@@ -140,14 +140,15 @@ def _metadata(owned: Owned, kind: GroupKind, plan: Plan, name: str) -> Raw:
         given["labels"] = dict(owned_labels)
     if marks:
         given["annotations"] = marks
-    belongs_to = owned.pods[0] if kind.of_pod else owned.owner
-    return {**given, "ownerReferences": [_reference(belongs_to)]}
+    references = _references(owned.pods[0] if kind.of_pod else owned.owner)
+    return {**given, "ownerReferences": references} if references else given
 
 
-def _reference(owner: Field) -> Raw:
+def _references(owner: Field) -> list[Raw]:
+    """The reference to the owner; none to one that does not exist yet, since it needs the uid."""
     uid = owner.at("metadata", "uid").text()
-    reference = {key: owner.at(key).text() for key in ("apiVersion", "kind")} | {"name": name_of(owner)}
-    return {**reference, "uid": uid} if uid else reference
+    reference = {key: owner.at(key).text() for key in ("apiVersion", "kind")}
+    return [{**reference, "name": name_of(owner), "uid": uid}] if uid else []
 
 
 def _spec(owned: Owned, kind: GroupKind, plan: Plan) -> Raw:

@@ -13,18 +13,15 @@ from ....model.mistake import Mistake
 from ....model.topology import Topology
 from ...kueue.jobs.identity import ObjectIdentity
 from ...kueue.jobs.train_job import RUNTIMES
-from ...kueue.objects.wire import GROUP as KUEUE
 from .. import keys
+from ..admin import POD_GROUP, QUEUE, TOPOLOGIES
 from ..gang import group_of, read_gang
 from ..levels import topology_of
 from ..queue import check_queue
 from .grouping import Grouped, Grouping, deciding, group_pods, key_of
 from .kinds import GROUP_KINDS, POD_KEY
 from .owners import Chain, Found, Owners
-
-TOPOLOGIES = ((keys.TOPOLOGY_GROUP, "Topology"), (KUEUE, "Topology"))
-POD_GROUP_KEY = (keys.GROUP, "PodGroup")
-QUEUE_KEY = (keys.GROUP, "Queue")
+from .plan import Raw
 
 
 @dataclass(slots=True)
@@ -85,7 +82,7 @@ class _Files:
             topology = topology_of(identity.field)
             if topology is not None:
                 self.result.topologies[topology.name] = topology
-        elif key_of(identity) == QUEUE_KEY:
+        elif key_of(identity) == QUEUE:
             check_queue(identity.field)
         self.result.mistakes += identity.field.report.mistakes
 
@@ -95,13 +92,18 @@ class _Files:
         if name:
             self.named.setdefault((namespace, name), []).append(pod)
             return
+        if any(_skips(raw) for _, raw in (*chain, pod)):
+            skipped = ObjectIdentity.of(*pod).field
+            skipped.warn(f"has {keys.SKIP} and names no PodGroup", f"add the annotation {keys.POD_GROUP}")
+            self.result.warnings += skipped.report.warnings
+            return
         at = deciding(chain)
         by = chain[at][1] if at < len(chain) else pod[1]
         self.sets.setdefault(id(by), (chain[: at + 1], []))[1].append(pod)
 
     def _plan(self, one: Found, identity: ObjectIdentity) -> None:
         """Add the pods that a job would get, if none of its own are among the objects."""
-        if key_of(identity) in (*TOPOLOGIES, QUEUE_KEY, POD_GROUP_KEY, POD_KEY) or id(one[1]) in self.have_pods:
+        if key_of(identity) in (*TOPOLOGIES, QUEUE, POD_GROUP, POD_KEY) or id(one[1]) in self.have_pods:
             return
         above = self.owners.chain(one[1], identity.namespace)
         if any(raw.get("spec") for _, raw in above):
@@ -121,15 +123,14 @@ class _Files:
     def _add_given(self) -> None:
         """Add the PodGroups among the objects, with the pods that name them."""
         for (where, raw), identity in self.objects:
-            if key_of(identity) == POD_GROUP_KEY:
+            if key_of(identity) == POD_GROUP:
                 pods = self.named.pop((identity.namespace, identity.name), [])
                 self.result.groupings.append(Grouping(raw, tuple(pod for _, pod in pods), "", where))
         for (namespace, name), pods in self.named.items():
             first = ObjectIdentity.of(*pods[0]).field.at("metadata", "annotations", keys.POD_GROUP)
-            more = f" and {len(pods) - 1} more" if len(pods) > 1 else ""
-            text = f'names PodGroup "{namespace}/{name}", which is not among the objects'
-            report = first.report
-            self.result.warnings.append(Mistake(text, "add it", report.where, report.what + more, first.path))
+            others = f", like {len(pods) - 1} other pods" if len(pods) > 1 else ""
+            first.warn(f'names PodGroup "{namespace}/{name}"{others}, which is not among the objects', "add it")
+            self.result.warnings += first.report.warnings
 
     def _check(self) -> None:
         """Read every group as a scheduler would; mistakes in one that was made are those of its job."""
@@ -139,3 +140,7 @@ class _Files:
             if isinstance(gang, tuple):
                 of = f" of {one.owner}" if one.owner else ""
                 self.result.mistakes += [replace(mistake, what=mistake.what + of) for mistake in gang]
+
+
+def _skips(raw: Raw) -> bool:
+    return ObjectIdentity.of("", raw).field.at("metadata", "annotations", keys.SKIP).text() == "true"
