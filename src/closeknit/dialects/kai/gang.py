@@ -22,7 +22,7 @@ from ..kueue.jobs.identity import ObjectIdentity
 from ..pod_template import read_shape
 from ..timestamps import parse
 from . import keys
-from .pod_group import PodGroup, SubGroup, Topologies, read_pod_group
+from .pod_group import KaiPodGroup, SubGroup, Topologies, read_pod_group
 
 Raw = dict[str, Any]
 Found = tuple[str, Raw]
@@ -80,7 +80,7 @@ def _is_member(pod: ObjectIdentity, group: ObjectIdentity) -> bool:
     return not ended and not pod.field.at("metadata", "deletionTimestamp").given
 
 
-def _joined(group: PodGroup, pods: Iterable[ObjectIdentity]) -> _ByGroup:
+def _joined(group: KaiPodGroup, pods: Iterable[ObjectIdentity]) -> _ByGroup:
     """The members of every leaf by shape; a pod that joins no leaf is a mistake."""
     leaves = set(_leaves(group.root))
     joined: dict[str, dict[Shape, _Members]] = {}
@@ -99,7 +99,7 @@ def _joined(group: PodGroup, pods: Iterable[ObjectIdentity]) -> _ByGroup:
     return {name: tuple(shapes.values()) for name, shapes in joined.items()}
 
 
-def _refuse(label: Field, name: str, leaves: Iterable[str], group: PodGroup) -> None:
+def _refuse(label: Field, name: str, leaves: Iterable[str], group: KaiPodGroup) -> None:
     known = sorted(leaves, key=natural)
     if not name:
         label.wrong(f'is missing, but PodGroup "{group.name}" has sub-groups', f"use one of: {', '.join(known)}")
@@ -115,7 +115,7 @@ def _leaves(entry: SubGroup) -> Iterable[str]:
         yield from _leaves(child)
 
 
-def _gang(group: PodGroup, joined: _ByGroup, priorities: Mapping[str, int], created: float) -> Gang:
+def _gang(group: KaiPodGroup, joined: _ByGroup, priorities: Mapping[str, int], created: float) -> Gang:
     missing, notices = _missing(group.root, joined), []
     total = sum(_count(members) for members in joined.values())
     if group.min_member is not None and group.root.children:

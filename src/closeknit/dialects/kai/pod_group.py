@@ -77,7 +77,7 @@ class SubGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class PodGroup:
+class KaiPodGroup:
     """`min_member` is that of the whole group, also where it has sub-groups."""
 
     namespace: str
@@ -89,7 +89,7 @@ class PodGroup:
     preemptibility: str
 
 
-def read_pod_group(group: Field, topologies: Topologies | None) -> PodGroup | None:
+def read_pod_group(group: Field, topologies: Topologies | None) -> KaiPodGroup | None:
     """The group; reports mistakes and returns None. Without topologies, names of topologies and levels are not checked.
 
     A topology without a level is no constraint, but that of the entries below which name only levels.
@@ -106,7 +106,7 @@ def read_pod_group(group: Field, topologies: Topologies | None) -> PodGroup | No
     root = tree.read() if group.report.noted == before else None
     if root is None or group.report.noted > before:
         return None
-    return PodGroup(
+    return KaiPodGroup(
         group.at("metadata", "namespace").text() or "default",
         group.at("metadata", "name").text(),
         root,

@@ -38,7 +38,7 @@ FIELDS: Tree = {
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class QueueShare:
     """Amounts in the units of the model (millicores, bytes, devices); None is unlimited."""
 
     quota: float | None = 0.0
@@ -47,12 +47,12 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class KaiQueue:
     """`shares` are by resource name. Only a queue that is no other queue's parent takes work."""
 
     name: str
     parent: str
-    shares: Mapping[str, Share]
+    shares: Mapping[str, QueueShare]
     priority: int = DEFAULT_PRIORITY
     preempt_after: float | None = None
     reclaim_after: float | None = None
@@ -62,7 +62,7 @@ def check_queue(queue: Field) -> None:
     read_queue(queue)
 
 
-def read_queue(queue: Field) -> Queue | None:
+def read_queue(queue: Field) -> KaiQueue | None:
     """The queue; reports mistakes and returns None if it is invalid."""
     before = queue.report.noted
     check_fields(queue, FIELDS)
@@ -70,7 +70,7 @@ def read_queue(queue: Field) -> Queue | None:
     parent = spec.at("parentQueue").text()
     if parent and parent == name:
         spec.at("parentQueue").wrong("is the queue itself", "name another queue, or remove it")
-    read = Queue(
+    read = KaiQueue(
         name,
         parent,
         {resource: _share(spec.at("resources", key), unit) for key, (resource, unit) in _UNITS.items()},
@@ -81,12 +81,12 @@ def read_queue(queue: Field) -> Queue | None:
     return read if queue.report.noted == before else None
 
 
-def _share(field: Field, unit: int) -> Share:
+def _share(field: Field, unit: int) -> QueueShare:
     quota, limit = (_amount(field.at(key), unit) for key in ("quota", "limit"))
     weight = _amount(field.at("overQuotaWeight"), 1)
     if weight is None:
         field.at("overQuotaWeight").wrong("is -1", "use a number, 0 or more")
-    return Share(quota, limit, weight or 0.0)
+    return QueueShare(quota, limit, weight or 0.0)
 
 
 def _amount(field: Field, unit: int) -> float | None:

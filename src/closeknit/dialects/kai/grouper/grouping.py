@@ -12,7 +12,7 @@ from ...kueue.jobs.identity import ObjectIdentity
 from .. import keys
 from ..pod_group import Topologies
 from .kinds import ANY_OWNER, GROUP_KINDS, POD_KEY, WRAPPERS
-from .plan import Entry, GroupKind, Owned, Plan, Raw, constraint, labels, name_of, notes
+from .plan import PlannedGroup, GroupKind, Owned, GroupPlan, Raw, constraint, labels, name_of, notes
 from .segments import given_segments
 
 Found = tuple[str, Raw]
@@ -121,7 +121,7 @@ def _check_unread(owned: Owned, kind: GroupKind) -> None:
             note.warn("has no effect on the pods of a job", f"put it on {owned.owner.report.what}")
 
 
-def _joined(pod: Field, plan: Plan, known: set[str]) -> str:
+def _joined(pod: Field, plan: GroupPlan, known: set[str]) -> str:
     """The sub-group of a pod; empty, with a warning, if it fits none."""
     name = plan.join(pod)
     if name in known or not plan.entries:
@@ -130,7 +130,7 @@ def _joined(pod: Field, plan: Plan, known: set[str]) -> str:
     return ""
 
 
-def _metadata(owned: Owned, kind: GroupKind, plan: Plan, name: str) -> Raw:
+def _metadata(owned: Owned, kind: GroupKind, plan: GroupPlan, name: str) -> Raw:
     marks = {key: value for key, value in notes(owned.owner).mapping().items() if key != NOT_COPIED}
     if plan.apart:
         marks[keys.APART] = plan.apart
@@ -151,7 +151,7 @@ def _references(owner: Field) -> list[Raw]:
     return [{**reference, "name": name_of(owner), "uid": uid}] if uid else []
 
 
-def _spec(owned: Owned, kind: GroupKind, plan: Plan) -> Raw:
+def _spec(owned: Owned, kind: GroupKind, plan: GroupPlan) -> Raw:
     levels = [owned.note(key).text() for key in (keys.TOPOLOGY, keys.REQUIRED, keys.PREFERRED)]
     bounds = {**(constraint(*levels) or {}), **(plan.constraint or {})}
     spec: dict[str, Any] = {
@@ -166,7 +166,7 @@ def _spec(owned: Owned, kind: GroupKind, plan: Plan) -> Raw:
     return {key: value for key, value in spec.items() if value is not None}
 
 
-def _entry(entry: Entry) -> Raw:
+def _entry(entry: PlannedGroup) -> Raw:
     fields = {
         "name": entry.name,
         "parent": entry.parent or None,

@@ -20,7 +20,7 @@ from ..levels import topology_of
 from ..queue import check_queue
 from .grouping import Grouped, Grouping, deciding, group_pods, key_of
 from .kinds import GROUP_KINDS, POD_KEY
-from .owners import Chain, Found, Owners
+from .owners import Chain, Found, OwnerChains
 from .plan import Raw
 
 
@@ -54,7 +54,7 @@ class _Files:
     def __init__(self, objects: Iterable[Found], like_kai: bool) -> None:
         self.like_kai, self.result = like_kai, GroupedObjects()
         self.objects = [(one, ObjectIdentity.of(*one)) for one in objects]
-        self.owners = Owners(self.objects)
+        self.owners = OwnerChains(self.objects)
         self.named: dict[tuple[str, str], list[Found]] = {}
         self.sets: dict[int, tuple[Chain, list[Found]]] = {}
         self.have_pods: set[int] = set()
@@ -128,7 +128,7 @@ class _Files:
                 self.result.groupings.append(Grouping(raw, tuple(pod for _, pod in pods), "", where))
         for (namespace, name), pods in self.named.items():
             first = ObjectIdentity.of(*pods[0]).field.at("metadata", "annotations", keys.POD_GROUP)
-            others = f", like {len(pods) - 1} other pods" if len(pods) > 1 else ""
+            others = f" ({len(pods)} pods do)" if len(pods) > 1 else ""
             first.warn(f'names PodGroup "{namespace}/{name}"{others}, which is not among the objects', "add it")
             self.result.warnings += first.report.warnings
 

@@ -20,7 +20,7 @@ LONGEST = 10
 """The most owners above one another; a longer chain is a cycle."""
 
 
-class Owners:
+class OwnerChains:
     def __init__(self, objects: Sequence[tuple[Found, ObjectIdentity]]) -> None:
         self._by_uid = {identity.uid: one for one, identity in objects if identity.uid}
         self._by_name = {

@@ -18,7 +18,7 @@ MOST_COPIES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PlannedGroup:
     """A sub-group to write: one with children has `min_sub_group`, one with pods `min_member`."""
 
     name: str
@@ -34,7 +34,7 @@ def in_group(_pod: Field) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class GroupPlan:
     """A group: its minimum and sub-groups, and which of these a pod joins (empty: none).
 
     `apart` is the value of our annotation. `constraint` is added to what the annotations of the owner say.
@@ -42,7 +42,7 @@ class Plan:
 
     min_member: int | None = None
     min_sub_group: int | None = None
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[PlannedGroup, ...] = ()
     join: Callable[[Field], str] = in_group
     apart: str = ""
     constraint: Raw | None = None
@@ -97,7 +97,7 @@ class GroupKind:
     owner. `by_template`: placements on the pod templates are read.
     """
 
-    plan: Callable[[Owned], Plan]
+    plan: Callable[[Owned], GroupPlan]
     naming: Callable[[Owned], Naming] = one_for_all
     pods: Callable[[Field], Iterator[Raw]] = no_pods
     numbered: bool = False

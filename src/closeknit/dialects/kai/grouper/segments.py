@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ....model.request import MOST_GROUPS
 from ...field import Field
 from .. import keys
-from .plan import Entry, Owned, Raw, constraint, first_note, notes, whole_number
+from .plan import PlannedGroup, Owned, Raw, constraint, first_note, notes, whole_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,12 @@ def segment_constraint(places: Sequence[Field], default: str = "") -> Raw | None
     return constraint(topology, *(level.text() for level in levels)) if given and topology else None
 
 
-def cut(segments: Segments, pods: int, parent: str, stem: str) -> list[Entry]:
+def cut(segments: Segments, pods: int, parent: str, stem: str) -> list[PlannedGroup]:
     """The entries of the segments: stem-0, stem-1, …; the last has the rest."""
     sizes = (min(segments.size, pods - start) for start in range(0, pods, segments.size))
     return [
-        Entry(f"{stem}-{number}", parent, size, constraint=segments.constraint) for number, size in enumerate(sizes)
+        PlannedGroup(f"{stem}-{number}", parent, size, constraint=segments.constraint)
+        for number, size in enumerate(sizes)
     ]
 
 

@@ -15,7 +15,7 @@ from ..plan import (
     GroupKind,
     Naming,
     Owned,
-    Plan,
+    GroupPlan,
     Raw,
     check_minimum,
     group_name,
@@ -44,9 +44,9 @@ def naming(owned: Owned) -> Naming:
     return one_for_all(owned) if is_together(owned) else lambda pod: group_name(pod, owned.owner)
 
 
-def plan(owned: Owned) -> Plan:
+def plan(owned: Owned) -> GroupPlan:
     if not is_together(owned):
-        return Plan(1)
+        return GroupPlan(1)
     spec, least = owned.owner.at("spec"), owned.note(keys.MIN_MEMBER)
     count = pods_in(spec)
     minimum = whole_number(least, 1) if least.given else count
@@ -54,7 +54,7 @@ def plan(owned: Owned) -> Plan:
         check_minimum(least, minimum, count)
     segments = None if owned.like_kai else read_segments(owned, owned.pods, spec.at("template"))
     if segments is None or minimum is None or too_many(segments, count, spec.at("parallelism")):
-        return Plan(minimum)
+        return GroupPlan(minimum)
     check_indexed(spec)
 
     def join(pod: Field) -> str:
@@ -63,8 +63,8 @@ def plan(owned: Owned) -> Plan:
 
     entries = tuple(cut(segments, count, "", SEGMENT))
     if least.given:  # as many segments as hold the minimum
-        return Plan(min_sub_group=min(segments.count(minimum), len(entries)), entries=entries, join=join)
-    return Plan(count, entries=entries, join=join)
+        return GroupPlan(min_sub_group=min(segments.count(minimum), len(entries)), entries=entries, join=join)
+    return GroupPlan(count, entries=entries, join=join)
 
 
 def check_indexed(spec: Field) -> None:

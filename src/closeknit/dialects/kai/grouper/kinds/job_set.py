@@ -16,10 +16,10 @@ from ... import keys
 from ..exclusive import exclusive_constraint
 from ..plan import (
     MOST_PODS,
-    Entry,
+    PlannedGroup,
     GroupKind,
     Owned,
-    Plan,
+    GroupPlan,
     Raw,
     check_minimum,
     labels,
@@ -50,9 +50,9 @@ class _Job:
     def replica(self, index: int | str) -> str:
         return f"{self.name}-replica-{index}"
 
-    def entries(self, parent: str) -> Iterator[Entry]:
+    def entries(self, parent: str) -> Iterator[PlannedGroup]:
         for index in range(self.replicas):
-            replica = Entry(self.replica(index), parent, self.least, constraint=self.constraint)
+            replica = PlannedGroup(self.replica(index), parent, self.least, constraint=self.constraint)
             parts = [] if self.segments is None else cut(self.segments, self.pods, replica.name, replica.name)
             if parts:
                 needed = self.segments.count(self.least) if self.segments else 0
@@ -61,22 +61,22 @@ class _Job:
             yield from parts
 
 
-def plan(owned: Owned) -> Plan:
+def plan(owned: Owned) -> GroupPlan:
     level = owned.note(keys.JOB_SET_EXCLUSIVE)
     together = bool(level.text()) and not owned.like_kai
     bounds = exclusive_constraint(owned, level) if together else None
     listed = owned.owner.at("spec", "replicatedJobs").items()
     jobs = [job for one in listed if (job := _job(owned, one, bounds)).replicas and job.pods]
-    entries: list[Entry] = []
+    entries: list[PlannedGroup] = []
     for job in jobs:
-        entries += [] if together else [Entry(job.name, min_sub_group=job.replicas)]
+        entries += [] if together else [PlannedGroup(job.name, min_sub_group=job.replicas)]
         entries += job.entries("" if together else job.name)
     outermost = sum(not entry.parent for entry in entries)
     apart = _apart(jobs, level.text() if together and outermost > 1 else "")
     topology = {"topology": bounds["topology"]} if bounds and apart else None
     least = _minimum(owned, len(jobs), outermost, together)
     by_name = {job.name: job for job in jobs}
-    return Plan(
+    return GroupPlan(
         min_sub_group=least,
         entries=tuple(entries),
         join=lambda pod: _join(pod, by_name),

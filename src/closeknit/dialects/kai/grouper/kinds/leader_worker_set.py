@@ -22,11 +22,11 @@ from ... import keys
 from ..exclusive import exclusive_constraint
 from ..plan import (
     MOST_PODS,
-    Entry,
+    PlannedGroup,
     GroupKind,
     Naming,
     Owned,
-    Plan,
+    GroupPlan,
     Raw,
     first_note,
     labels,
@@ -53,13 +53,13 @@ def _replica_name(owned: Owned, pod: Field) -> str:
     return f"{owned.whole}-group-{index}" if index else owned.whole
 
 
-def plan(owned: Owned) -> Plan:
+def plan(owned: Owned) -> GroupPlan:
     size = _size(owned.owner)
     start = owned.owner.at("spec", "startupPolicy")
     if start.given:
         one_of(start, STARTS)
     if start.text() == STARTS[1] and _only_leader(owned.pods):
-        return Plan(1, entries=(Entry(LEADER, min_member=1),), join=lambda _pod: LEADER)
+        return GroupPlan(1, entries=(PlannedGroup(LEADER, min_member=1),), join=lambda _pod: LEADER)
     policy = owned.owner.at("spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupPolicyType")
     if policy.given:
         one_of(policy, POLICIES)
@@ -68,7 +68,7 @@ def plan(owned: Owned) -> Plan:
         policy.wrong(f"needs workers that divide into segments, and {size - 1} do not", "change the size")
     if _is_exclusive(owned):
         return _exclusive(owned, replica)
-    return Plan(size, entries=tuple(replica.entries), join=replica.join)
+    return GroupPlan(size, entries=tuple(replica.entries), join=replica.join)
 
 
 class _Replica:
@@ -78,15 +78,15 @@ class _Replica:
         self.size, self.segments, self.excluded = size, segments, excluded
 
     @property
-    def entries(self) -> list[Entry]:
-        leader, segments = Entry(LEADER, min_member=1), self.segments
+    def entries(self) -> list[PlannedGroup]:
+        leader, segments = PlannedGroup(LEADER, min_member=1), self.segments
         if segments is None:
-            return [leader, *([Entry(WORKERS, min_member=self.size - 1)] if self.size > 1 else [])]
+            return [leader, *([PlannedGroup(WORKERS, min_member=self.size - 1)] if self.size > 1 else [])]
         if self.excluded:
             return [leader, *cut(segments, self.size - 1, "", SEGMENT)]
         first, *others = cut(segments, self.size - self._extra, "", SEGMENT)
         workers = (first.min_member or 0) + self._extra - 1
-        inside = [replace(leader, parent=first.name), Entry(WORKERS, first.name, workers)]
+        inside = [replace(leader, parent=first.name), PlannedGroup(WORKERS, first.name, workers)]
         return [replace(first, min_member=None, min_sub_group=len(inside)), *others, *inside]
 
     @property
@@ -137,7 +137,7 @@ def _is_exclusive(owned: Owned) -> bool:
     return bool(owned.note(keys.LWS_EXCLUSIVE).text()) and not owned.like_kai
 
 
-def _exclusive(owned: Owned, replica: _Replica) -> Plan:
+def _exclusive(owned: Owned, replica: _Replica) -> GroupPlan:
     """All replicas in one group, apart; the sub-groups of replica 1 are `group-1-leader` and so on."""
     level, copies = owned.note(keys.LWS_EXCLUSIVE), replicas(owned.owner)
     bounds = exclusive_constraint(owned, level)
@@ -146,7 +146,7 @@ def _exclusive(owned: Owned, replica: _Replica) -> Plan:
     entries = []
     for index in range(copies):
         group = f"group-{index}"
-        entries.append(Entry(group, min_sub_group=outermost, constraint=bounds))
+        entries.append(PlannedGroup(group, min_sub_group=outermost, constraint=bounds))
         for entry in inside:
             parent = f"{group}-{entry.parent}" if entry.parent else group
             entries.append(replace(entry, name=f"{group}-{entry.name}", parent=parent))
@@ -157,7 +157,7 @@ def _exclusive(owned: Owned, replica: _Replica) -> Plan:
 
     apart = level.text() if copies > 1 else ""
     topology = {"topology": bounds["topology"]} if bounds and apart else None
-    return Plan(min_sub_group=1, entries=tuple(entries), join=join, apart=apart, constraint=topology)
+    return GroupPlan(min_sub_group=1, entries=tuple(entries), join=join, apart=apart, constraint=topology)
 
 
 def pods(owner: Field) -> Iterator[Raw]:

@@ -7,35 +7,35 @@ from __future__ import annotations
 
 from ....field import Field
 from ... import keys
-from ..plan import Entry, GroupKind, Owned, Plan, Raw, constraint, name_of, notes
+from ..plan import PlannedGroup, GroupKind, Owned, GroupPlan, Raw, constraint, name_of, notes
 
 GROVE = "scheduler.grove.io"
 GANG_LABEL = "grove.io/podgang"
 TOPOLOGY = "grove.io/topology-name"
 
 
-def plan(owned: Owned) -> Plan:
+def plan(owned: Owned) -> GroupPlan:
     spec, marks = owned.owner.at("spec"), notes(owned.owner)
     topology = marks.at(TOPOLOGY) if marks.at(TOPOLOGY).text() else owned.note(keys.TOPOLOGY)
-    parents: list[Entry] = []
+    parents: list[PlannedGroup] = []
     around: dict[str, str] = {}
     for config in spec.at("topologyConstraintGroupConfigs").items():
         members = [name.text() for name in config.at("podGroupNames").items()]
         if members:
             name = config.at("name").text()
-            parents.append(Entry(name, min_sub_group=len(members), constraint=_pack(config, topology)))
+            parents.append(PlannedGroup(name, min_sub_group=len(members), constraint=_pack(config, topology)))
             around |= dict.fromkeys(members, name)
-    leaves: list[Entry] = []
+    leaves: list[PlannedGroup] = []
     joins: dict[str, str] = {}
     for group in spec.at("podgroups").items():
         name = group.at("name").text()
         least = group.at("minReplicas").count(1, least=1)
-        leaves.append(Entry(name, around.pop(name, ""), least, constraint=_pack(group, topology)))
+        leaves.append(PlannedGroup(name, around.pop(name, ""), least, constraint=_pack(group, topology)))
         joins |= {pod.at("name").text(): name for pod in group.at("podReferences").items()}
     for name in around:
         field = spec.at("topologyConstraintGroupConfigs")
         field.wrong(f'names the pod group "{name}", which the gang does not have', "correct its name")
-    return Plan(
+    return GroupPlan(
         sum(entry.min_member or 0 for entry in leaves),
         entries=(*parents, *leaves),
         join=lambda pod: joins.get(name_of(pod), ""),

@@ -11,28 +11,30 @@ from collections.abc import Callable, Iterator
 from ....field import Field
 from ....kueue.jobs.kinds.ray_job import SUBMITTER, SUBMITTER_ROLE
 from ... import keys
-from ..plan import MOST_PODS, Entry, GroupKind, Owned, Plan, Raw, labels, name_of, notes, placement, planned
+from ..plan import MOST_PODS, PlannedGroup, GroupKind, Owned, GroupPlan, Raw, labels, name_of, notes, placement, planned
 
 GROUP = "ray.io/group"
 HEAD = "headgroup"
 PRIORITY = "ray.io/priority-class-name"
 
 
-def _plan(cluster_at: Callable[[Field], Field]) -> Callable[[Owned], Plan]:
-    def plan(owned: Owned) -> Plan:
+def _plan(cluster_at: Callable[[Field], Field]) -> Callable[[Owned], GroupPlan]:
+    def plan(owned: Owned) -> GroupPlan:
         cluster = cluster_at(owned.owner)
         topology = owned.note(keys.TOPOLOGY)
-        head = Entry(HEAD, min_member=1, constraint=_bounds(cluster.at("headGroupSpec"), topology))
+        head = PlannedGroup(HEAD, min_member=1, constraint=_bounds(cluster.at("headGroupSpec"), topology))
         entries = [head]
         scales = cluster.at("enableInTreeAutoscaling").value is True
         for index, group in enumerate(cluster.at("workerGroupSpecs").items()):
             least = _least(group, scales)
             if least is not None:
-                entries.append(Entry(_group_name(group, index), min_member=least, constraint=_bounds(group, topology)))
+                entries.append(
+                    PlannedGroup(_group_name(group, index), min_member=least, constraint=_bounds(group, topology))
+                )
         needed = sum(entry.min_member or 0 for entry in entries)
         if _submits(owned):
-            entries.append(Entry(SUBMITTER_ROLE, min_member=0))
-        return Plan(needed, entries=tuple(entries), join=lambda pod: _join(pod, owned))
+            entries.append(PlannedGroup(SUBMITTER_ROLE, min_member=0))
+        return GroupPlan(needed, entries=tuple(entries), join=lambda pod: _join(pod, owned))
 
     return plan
 

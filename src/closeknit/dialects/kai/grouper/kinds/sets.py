@@ -8,15 +8,15 @@ from ....field import Field
 from ....kueue.jobs.kinds.serving import replicas
 from ....kueue.jobs.kinds.stateful_set import POD_INDEX
 from ... import keys
-from ..plan import MOST_COPIES, GroupKind, Naming, Owned, Plan, Raw, group_name, name_of, number_of, planned
+from ..plan import MOST_COPIES, GroupKind, Naming, Owned, GroupPlan, Raw, group_name, name_of, number_of, planned
 from ..segments import cut, read_segments, too_many
 
 SEGMENT = "segment"
 """The name of the segments that are directly in a group, before their number."""
 
 
-def any_plan(_owned: Owned) -> Plan:
-    return Plan(1)
+def any_plan(_owned: Owned) -> GroupPlan:
+    return GroupPlan(1)
 
 
 def by_pod(_owned: Owned) -> Naming:
@@ -38,12 +38,12 @@ def stateful_set_pods(owner: Field) -> Iterator[Raw]:
         yield planned(owner, owner.at("spec", "template"), f"{name_of(owner)}-{index}", {POD_INDEX: str(index)})
 
 
-def stateful_set_plan(owned: Owned) -> Plan:
+def stateful_set_plan(owned: Owned) -> GroupPlan:
     """One group, of which one pod has to run; with segments, all pods, which then have to be created at once."""
     owner, count = owned.owner, replicas(owned.owner)
     segments = None if owned.like_kai else read_segments(owned, owned.pods, owner.at("spec", "template"))
     if segments is None or too_many(segments, count, owner.at("spec", "replicas")):
-        return Plan(1)
+        return GroupPlan(1)
     policy = owner.at("spec", "podManagementPolicy")
     if policy.text() != "Parallel":
         policy.wrong(f"has to be Parallel for {keys.SEGMENT_SIZE}: a segment waits for all of its pods", "set it")
@@ -53,7 +53,7 @@ def stateful_set_plan(owned: Owned) -> Plan:
         index = number_of(pod, POD_INDEX)
         return "" if index is None else f"{SEGMENT}-{(index - first) // segments.size}"
 
-    return Plan(count, entries=tuple(cut(segments, count, "", SEGMENT)), join=join)
+    return GroupPlan(count, entries=tuple(cut(segments, count, "", SEGMENT)), join=join)
 
 
 POD = GroupKind(plan=any_plan)

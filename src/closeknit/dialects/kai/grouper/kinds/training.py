@@ -13,10 +13,10 @@ from ....kueue.jobs.kinds.training import REPLICA_INDEX, training_job
 from ....kueue.jobs.roles import Role
 from ..plan import (
     MOST_PODS,
-    Entry,
+    PlannedGroup,
     GroupKind,
     Owned,
-    Plan,
+    GroupPlan,
     Raw,
     check_minimum,
     labels,
@@ -40,20 +40,22 @@ def training_kind(kind: str) -> GroupKind:
     """The descriptor of one of Kubeflow's kinds."""
     roles_of, is_pytorch = training_job(kind), kind == PYTORCH
 
-    def plan(owned: Owned) -> Plan:
+    def plan(owned: Owned) -> GroupPlan:
         roles = [role for role in roles_of(owned.owner) if role.count or role.name == WORKER]
         late = _late_launchers(owned, roles)
         count = sum(role.count for role in roles)
         least = _minimum(owned.owner, is_pytorch, count) - late
         segments = None if owned.like_kai and not is_pytorch else _segments(owned, roles)
         if not is_pytorch and segments is None:
-            return Plan(least)
+            return GroupPlan(least)
         others = [role for role in roles if role.name != WORKER]
-        entries = [Entry(role.name, min_member=0 if late and role.name == LAUNCHER else role.count) for role in others]
+        entries = [
+            PlannedGroup(role.name, min_member=0 if late and role.name == LAUNCHER else role.count) for role in others
+        ]
         rest = max(0, least - sum(entry.min_member or 0 for entry in entries))
         for worker in (role for role in roles if role.name == WORKER):
             entries += _workers(owned.owner, worker.count, rest, segments)
-        return Plan(least, entries=tuple(entries), join=lambda pod: _join(pod, segments))
+        return GroupPlan(least, entries=tuple(entries), join=lambda pod: _join(pod, segments))
 
     return GroupKind(plan=plan, pods=_pods(kind), numbered=True, kai_segments=is_pytorch)
 
@@ -84,13 +86,13 @@ def _segments(owned: Owned, roles: Sequence[Role]) -> Segments | None:
     return None
 
 
-def _workers(owner: Field, count: int, least: int, segments: Segments | None) -> list[Entry]:
+def _workers(owner: Field, count: int, least: int, segments: Segments | None) -> list[PlannedGroup]:
     if segments is None or not count:
-        return [Entry(WORKER, min_member=least)]
+        return [PlannedGroup(WORKER, min_member=least)]
     children = cut(segments, count, WORKER, WORKER)
     if least < count:
         owner.warn(f"needs only {least} of its {count} workers, but its segments need all of them")
-    return [Entry(WORKER, min_sub_group=len(children)), *children]
+    return [PlannedGroup(WORKER, min_sub_group=len(children)), *children]
 
 
 def _join(pod: Field, segments: Segments | None) -> str:
