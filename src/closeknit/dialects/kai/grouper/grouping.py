@@ -12,7 +12,7 @@ from ...kueue.jobs.identity import ObjectIdentity
 from .. import keys
 from ..pod_group import Topologies
 from .kinds import ANY_OWNER, GROUP_KINDS, POD_KEY, WRAPPERS
-from .plan import PlannedGroup, GroupKind, Owned, GroupPlan, Raw, constraint, labels, name_of, notes
+from .plan import GroupKind, GroupPlan, Owned, PlannedGroup, Raw, constraint, labels, name_of, notes
 from .segments import given_segments
 
 Found = tuple[str, Raw]

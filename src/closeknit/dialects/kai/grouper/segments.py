@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ....model.request import MOST_GROUPS
 from ...field import Field
 from .. import keys
-from .plan import PlannedGroup, Owned, Raw, constraint, first_note, notes, whole_number
+from .plan import Owned, PlannedGroup, Raw, constraint, first_note, notes, whole_number
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from ... import keys
 from ..plan import (
     MOST_PODS,
     GroupKind,
+    GroupPlan,
     Naming,
     Owned,
-    GroupPlan,
     Raw,
     check_minimum,
     group_name,

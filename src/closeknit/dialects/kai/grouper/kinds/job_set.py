@@ -16,10 +16,10 @@ from ... import keys
 from ..exclusive import exclusive_constraint
 from ..plan import (
     MOST_PODS,
-    PlannedGroup,
     GroupKind,
-    Owned,
     GroupPlan,
+    Owned,
+    PlannedGroup,
     Raw,
     check_minimum,
     labels,

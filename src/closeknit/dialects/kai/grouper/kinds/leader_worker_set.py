@@ -22,11 +22,11 @@ from ... import keys
 from ..exclusive import exclusive_constraint
 from ..plan import (
     MOST_PODS,
-    PlannedGroup,
     GroupKind,
+    GroupPlan,
     Naming,
     Owned,
-    GroupPlan,
+    PlannedGroup,
     Raw,
     first_note,
     labels,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ....field import Field
 from ... import keys
-from ..plan import PlannedGroup, GroupKind, Owned, GroupPlan, Raw, constraint, name_of, notes
+from ..plan import GroupKind, GroupPlan, Owned, PlannedGroup, Raw, constraint, name_of, notes
 
 GROVE = "scheduler.grove.io"
 GANG_LABEL = "grove.io/podgang"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from ....field import Field
 from ....kueue.jobs.kinds.ray_job import SUBMITTER, SUBMITTER_ROLE
 from ... import keys
-from ..plan import MOST_PODS, PlannedGroup, GroupKind, Owned, GroupPlan, Raw, labels, name_of, notes, placement, planned
+from ..plan import MOST_PODS, GroupKind, GroupPlan, Owned, PlannedGroup, Raw, labels, name_of, notes, placement, planned
 
 GROUP = "ray.io/group"
 HEAD = "headgroup"

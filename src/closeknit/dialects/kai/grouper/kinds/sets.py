@@ -8,7 +8,7 @@ from ....field import Field
 from ....kueue.jobs.kinds.serving import replicas
 from ....kueue.jobs.kinds.stateful_set import POD_INDEX
 from ... import keys
-from ..plan import MOST_COPIES, GroupKind, Naming, Owned, GroupPlan, Raw, group_name, name_of, number_of, planned
+from ..plan import MOST_COPIES, GroupKind, GroupPlan, Naming, Owned, Raw, group_name, name_of, number_of, planned
 from ..segments import cut, read_segments, too_many
 
 SEGMENT = "segment"

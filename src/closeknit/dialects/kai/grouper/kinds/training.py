@@ -13,10 +13,10 @@ from ....kueue.jobs.kinds.training import REPLICA_INDEX, training_job
 from ....kueue.jobs.roles import Role
 from ..plan import (
     MOST_PODS,
-    PlannedGroup,
     GroupKind,
-    Owned,
     GroupPlan,
+    Owned,
+    PlannedGroup,
     Raw,
     check_minimum,
     labels,
