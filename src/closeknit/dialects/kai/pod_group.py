@@ -102,11 +102,10 @@ def read_pod_group(group: Field, topologies: Topologies | None) -> KaiPodGroup |
             seconds(spec.at(span))
     if spec.at("preemptibility").text():
         one_of(spec.at("preemptibility"), keys.PREEMPTIBLE_WORDS)
-    tree = _Tree(group, topologies)
-    root = tree.read() if group.report.noted == before else None
-    if root is None or group.report.noted > before:
+    root = _Tree(group, topologies).read() if group.report.noted == before else None
+    if root is None:
         return None
-    return KaiPodGroup(
+    read = KaiPodGroup(
         group.at("metadata", "namespace").text() or "default",
         group.at("metadata", "name").text(),
         root,
@@ -115,6 +114,7 @@ def read_pod_group(group: Field, topologies: Topologies | None) -> KaiPodGroup |
         spec.at("priorityClassName").text(),
         spec.at("preemptibility").text(),
     )
+    return read if group.report.noted == before else None
 
 
 class _Tree:
@@ -234,7 +234,7 @@ def _min_sub_group(field: Field, children: int) -> int | None:
     if field.given and not children:
         field.wrong("needs sub-groups below it, and there are none", "use minMember, which counts pods")
     elif wanted is not None and wanted > children:
-        field.wrong(f"is {wanted}, but there are only {children} sub-groups", f"use at most {children}")
+        field.wrong(f"is {wanted}, but the number of sub-groups is {children}", f"use at most {children}")
     return wanted
 
 
