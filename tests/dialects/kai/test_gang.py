@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from closeknit.dialects.kai.gang import Gang, read_gang
+from closeknit.dialects.kai.gang import read_gang
+from closeknit.model.gang import Gang
 from closeknit.model.topology import Topology
 
 Raw = dict[str, Any]
