@@ -116,9 +116,13 @@ class _Files:
                 self.result.skipped[f"{identity.version}/{identity.kind}"] = None
             return
         chain = (*above, one) if inner is one else (*above, one, inner)
-        for raw in GROUP_KINDS[key_of(job)].pods(job.field):
+        pods = list(GROUP_KINDS[key_of(job)].pods(job.field))
+        for raw in pods:
             self._add((one[0], raw), identity.namespace, chain)
+        if not pods:
+            job.field.warn("has no pods among the objects, and none can be planned for it")
         self.result.mistakes += job.field.report.mistakes
+        self.result.warnings += job.field.report.warnings
 
     def _add_given(self) -> None:
         """Add the PodGroups among the objects, with the pods that name them."""
