@@ -178,8 +178,8 @@ def _entry(entry: PlannedGroup) -> Raw:
 
 
 def _label(owned: Owned, key: str) -> Field | None:
-    """A label of the topmost owner that has it, or of the pod."""
-    places = (*owned.above, owned.owner, owned.pods[0])
+    """A label of the owner, of a wrapper above it, or of the pod."""
+    places = (owned.owner, *reversed(owned.above), owned.pods[0])
     return next((label for place in places if (label := labels(place).at(key)).text()), None)
 
 

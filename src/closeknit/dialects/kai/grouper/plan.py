@@ -65,7 +65,7 @@ class Owned:
 
     def note(self, key: str) -> Field:
         """An annotation of the owner, or of a wrapper above it."""
-        return first_note(key, notes(self.owner), *map(notes, self.above))
+        return first_note(key, notes(self.owner), *map(notes, reversed(self.above)))
 
 
 def group_name(named: Field, owner: Field) -> str:
