@@ -125,4 +125,4 @@ def turned_round(group: Group) -> Group:
 def test_the_random_trees_are_neither_all_possible_nor_all_impossible() -> None:
     results = [placed(random_case(seed)) for seed in range(60)]
     assert 20 < sum(result.fits for result in results) < 58
-    assert sum(result.steps > 50 for result in results) > 1
+    assert sum(result.steps > 50 for result in results) > 0
