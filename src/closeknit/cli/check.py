@@ -99,7 +99,7 @@ def command(
         checks = CHECKS | kai_checks(known_topologies(objects)) | dict.fromkeys(GROUP_KINDS, _read_as_group)
         readings = read(telling(objects), gates, checks)
         verdicts = [_warned(_verdict(reading, gates, laid), groups.warnings) for reading in readings]
-        verdicts = _merged([_located(verdict, objects) for verdict in verdicts], [*unread, *groups.mistakes])
+        verdicts = [_located(verdict, objects) for verdict in _merged(verdicts, [*unread, *groups.mistakes])]
     verdicts = [*_refused(verdicts, objects, gates), *pools.values()]
     if output in ("json", "yaml"):
         emit({"objects": [_plain(verdict) for verdict in verdicts], "summary": _counts(verdicts)}, output)

@@ -13,6 +13,8 @@ from ..model.topology import Topology
 from .field import Field
 from .gang_reading import GangReading, Nodes
 from .grove import pod_gangs as grove
+from .kai import reading as kai
+from .kai.admin import POD_GROUP, TOPOLOGIES
 from .kai.writing import write_gang as to_kai
 from .kueue.jobs.identity import ObjectIdentity
 from .kueue.writing import write_gang as to_kueue
@@ -22,7 +24,7 @@ from .volcano import reading as volcano
 from .volcano.writing import write_gang as to_volcano
 from .written_gang import Topologies, WrittenGang
 
-KINDS = frozenset((*grove.KINDS, *upstream.KINDS, *volcano.KINDS))
+KINDS = frozenset((*grove.KINDS, *kai.KINDS, *upstream.KINDS, *volcano.KINDS))
 """API group and kind of the objects that describe gangs and their topologies, besides pods."""
 
 
@@ -42,14 +44,28 @@ def read_gangs(
     Without nodes nothing is checked that depends on the cluster: the tiers and topologies that gangs name. `topologies`
     are further ones that are known.
     """
+    objects = list(objects)
     found = [ObjectIdentity.of(where, raw) for where, raw in objects]
     pods = _of(found, [("", "Pod")])
     known = None if nodes is None else topologies or {}
     return (
-        upstream.read_gangs(_of(found, upstream.KINDS), pods)
+        _of_kai(objects, found)
+        | upstream.read_gangs(_of(found, upstream.KINDS), pods)
         | volcano.read_gangs(_of(found, volcano.KINDS), pods, nodes)
         | grove.read_gangs(_of(found, grove.KINDS), pods, known)
     )
+
+
+def _of_kai(objects: list[tuple[str, dict[str, Any]]], found: list[ObjectIdentity]) -> GangReading:
+    """The gangs of KAI, whose reader takes raw objects."""
+    given: dict[tuple[str, str], list[tuple[str, dict[str, Any]]]]
+    given = {kind: [] for kind in (POD_GROUP, *TOPOLOGIES, ("", "Pod"))}
+    for one, identity in zip(objects, found, strict=True):
+        kind = (identity.group, identity.kind)
+        if kind in given:
+            given[kind].append(one)
+    topologies = [one for kind in TOPOLOGIES for one in given[kind]]
+    return kai.read_gangs(given[POD_GROUP], topologies, given["", "Pod"])
 
 
 def node_labels(objects: Iterable[tuple[str, dict[str, Any]]]) -> dict[str, dict[str, str]]:
