@@ -169,11 +169,8 @@ class _Level:
 
     def _start(self) -> int:
         """The lowest level above this one at which one domain holds the whole scope; ROOT if none does."""
-        first, last = np.array([self.ids[0]]), np.array([self.ids[-1]])
-        for level in range(self.level - 1, ROOT, -1):
-            if self.tree.ancestors(self.level, first, level)[0] == self.tree.ancestors(self.level, last, level)[0]:
-                return level
-        return ROOT
+        low, high = self.tree.begins[self.level][self.ids[0]], self.tree.begins[self.level][self.ids[-1]]
+        return self.tree.common(int(low), int(high) + 1, self.level - 1)
 
 
 def shares(free: IntArray, need: IntArray, ignored: int) -> FloatArray:

@@ -156,9 +156,11 @@ class Reader:
         return Batch(part, pod_set, charge, np.array(rows, dtype=np.int64))
 
     def _bounds(self, group: Group, constraint: Constraint | None) -> Bounds | None:
-        if constraint is None or constraint.spreads:
+        if constraint is None or (constraint.spreads and not constraint.topology):
             return None
         tree = self.trees.get(constraint.topology)
+        if tree is not None and constraint.spreads:
+            return None
         if tree is None:
             self._refuse(reason(Why.NO_TOPOLOGY, group=group.name, topology=constraint.topology))
             return None
