@@ -90,6 +90,7 @@ class _Files:
 
     def _read_admin(self, identity: ObjectIdentity) -> None:
         if key_of(identity) in TOPOLOGIES:
+            identity.check_name()
             topology = topology_of(identity.field)
             if topology is not None:
                 self.result.topologies[topology.name] = topology
