@@ -65,8 +65,8 @@ def key_of(identity: ObjectIdentity) -> tuple[str, str]:
 
 def deciding(chain: Sequence[Found]) -> int:
     """The position of the topmost owner that is no wrapper; the length of the chain if there is none."""
-    keys_ = (key_of(ObjectIdentity.of(*found)) for found in chain)
-    return next((at for at, key in enumerate(keys_) if key not in WRAPPERS), len(chain))
+    kinds = (key_of(ObjectIdentity.of(*found)) for found in chain)
+    return next((at for at, kind in enumerate(kinds) if kind not in WRAPPERS), len(chain))
 
 
 def _kind(owner: ObjectIdentity) -> GroupKind:
