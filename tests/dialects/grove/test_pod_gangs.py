@@ -113,8 +113,11 @@ def test_a_topology_of_another_kind_may_be_named() -> None:
         ),
         (
             pod_gang(part("a", 1), topologyConstraintGroupConfigs=[config("c", "a"), config("d", "a")]),
-            "spec.topologyConstraintGroupConfigs[1].podGroupNames[0]: pod group a is in c as well; "
-            "list it in one of the two",
+            "spec.topologyConstraintGroupConfigs[1].podGroupNames[0]: pod group a is in c already; list it once",
+        ),
+        (
+            pod_gang(part("a", 1), topologyConstraintGroupConfigs=[config("c", "a", "a")]),
+            "spec.topologyConstraintGroupConfigs[0].podGroupNames[1]: pod group a is in c already; list it once",
         ),
         (
             pod_gang(podGroups=[]),

@@ -109,10 +109,11 @@ class _PodGang:
             near = did_you_mean(name.text(), leaves)
             name.wrong(f"there is no pod group {name.text()}", f"{near}the pod groups are {', '.join(leaves)}")
             return False
-        first = grouped.setdefault(name.text(), config)
-        if first != config:
-            name.wrong(f"pod group {name.text()} is in {first} as well", "list it in one of the two")
-        return first == config
+        if name.text() in grouped:
+            name.wrong(f"pod group {name.text()} is in {grouped[name.text()]} already", "list it once")
+            return False
+        grouped[name.text()] = config
+        return True
 
     def _leaf(self, one: Field) -> Group:
         name = one.at("name").text()
