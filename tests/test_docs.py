@@ -170,3 +170,17 @@ def test_what_the_tour_shows_is_what_is_printed(
         if expected == "…":
             break
         assert line.startswith(expected.removesuffix("…"))
+
+
+@pytest.mark.parametrize("page", ["kubernetes-pod-groups", "volcano", "grove"])
+def test_what_a_page_on_groups_shows_of_check_is_what_is_printed(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (ROOT / f"docs/how-to/{page}.md").read_text()
+    [(name, manifest)] = re.findall(r"```yaml\n# (\S+)\n(.*?)```", text, re.DOTALL)
+    [shown] = re.findall(rf"\$ closeknit check {re.escape(name)}\n(.*?)```", text, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text(manifest)
+    with pytest.raises(SystemExit):
+        main(["check", name])
+    assert capsys.readouterr().out == shown

@@ -79,13 +79,20 @@ def paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 PLACES = [(number, path) for number, one in enumerate(OBJECTS) for path in paths(one)]
 
 
+def _has(value: Any, key: Any) -> bool:
+    """Whether the place is still there: an earlier change may have replaced what was around it."""
+    if isinstance(value, dict):
+        return key in value
+    return isinstance(value, list) and isinstance(key, int) and key < len(value)
+
+
 def changed(changes: list[tuple[tuple[int, tuple[Any, ...]], Any]]) -> list[Raw]:
     objects = deepcopy(OBJECTS)
     for (number, path), value in changes:
         at: Any = objects[number]
         for key in path[:-1]:
-            at = at[key] if (isinstance(at, dict) and key in at) or (isinstance(at, list) and key < len(at)) else None
-        if isinstance(at, dict) or (isinstance(at, list) and path[-1] < len(at)):
+            at = at[key] if _has(at, key) else None
+        if _has(at, path[-1]):
             at[path[-1]] = value
     return objects
 

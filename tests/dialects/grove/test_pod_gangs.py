@@ -85,6 +85,13 @@ def test_a_topology_of_another_kind_may_be_named() -> None:
     assert said(read(pod_gang(part("a", 1), **pack(RACK)), *pods(("a", 1)), topologies=known)) == []
 
 
+def test_a_topology_that_is_not_known_yet_is_taken_as_written() -> None:
+    found = read(pod_gang(part("a", 1), topology="other", **pack("row")), TOPOLOGY, *pods(("a", 1)), nodes=None)
+    assert said(found) == []
+    assert found.gangs[0].request.groups[0].constraint == Constraint("row", topology="other")
+    assert said(read(pod_gang(part("a", 1), **pack("row")), TOPOLOGY, nodes=None)) != []
+
+
 @pytest.mark.parametrize(
     ("wrong", "mistake"),
     [
@@ -113,8 +120,11 @@ def test_a_topology_of_another_kind_may_be_named() -> None:
         ),
         (
             pod_gang(part("a", 1), topologyConstraintGroupConfigs=[config("c", "a"), config("d", "a")]),
-            "spec.topologyConstraintGroupConfigs[1].podGroupNames[0]: pod group a is in c as well; "
-            "list it in one of the two",
+            "spec.topologyConstraintGroupConfigs[1].podGroupNames[0]: pod group a is in c already; list it once",
+        ),
+        (
+            pod_gang(part("a", 1), topologyConstraintGroupConfigs=[config("c", "a", "a")]),
+            "spec.topologyConstraintGroupConfigs[0].podGroupNames[1]: pod group a is in c already; list it once",
         ),
         (
             pod_gang(podGroups=[]),

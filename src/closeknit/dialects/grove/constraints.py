@@ -36,16 +36,19 @@ def read_cluster_topology(raw: Field) -> Topology:
 
 
 class Constraints:
-    """Reads the constraints of one PodGang; `made` are the topologies of keys that no topology lists."""
+    """Reads the constraints of one PodGang; `made` are the topologies of keys that no topology lists.
 
-    def __init__(self, gang: Field, known: Topologies | None) -> None:
+    `is_complete`: whether the known topologies are all there are, so that another name is a mistake.
+    """
+
+    def __init__(self, gang: Field, known: Topologies, is_complete: bool) -> None:
         self.made: dict[str, Topology] = {}
         self._name = gang.at("metadata", "annotations", TOPOLOGY_NAME)
-        self._topology = None if known is None else known.get(self._name.text())
-        self._is_checked = known is not None
-        if self._name.text() and known is not None and self._topology is None:
-            near = did_you_mean(self._name.text(), known)
+        self._topology = known.get(self._name.text())
+        self._is_checked = is_complete or self._topology is not None
+        if self._name.text() and self._topology is None and is_complete:
             text = f"there is no topology {self._name.text()}"
+            near = did_you_mean(self._name.text(), known)
             self._name.wrong(text, f"{near}give its ClusterTopology or Topology with the other files")
 
     def read(self, part: Field) -> Constraint | None:

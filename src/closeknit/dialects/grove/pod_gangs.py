@@ -42,12 +42,12 @@ FIELDS: Tree = {
 
 
 def read_gangs(objects: Sequence[Field], pods: Sequence[Field], known: Topologies | None) -> GangReading:
-    """The gangs of these objects of KINDS; `known` are further topologies, None if topologies are not to be checked."""
+    """The gangs of these objects of KINDS; `known` are further topologies, None if there may be others still."""
     own = [one for one in objects if one.at("kind").text() == "ClusterTopology"]
     topologies = {one.at("metadata", "name").text(): read_cluster_topology(one) for one in own}
     by_key = {key_of(pod): pod for pod in pods}
     read = [
-        _PodGang(one, by_key, None if known is None else {**known, **topologies})
+        _PodGang(one, by_key, Constraints(one, {**(known or {}), **topologies}, known is not None))
         for one in objects
         if one.at("kind").text() == "PodGang"
     ]
@@ -59,9 +59,8 @@ def read_gangs(objects: Sequence[Field], pods: Sequence[Field], known: Topologie
 class _PodGang:
     """One PodGang; `used` are its pods, by namespace/name."""
 
-    def __init__(self, gang: Field, pods: Mapping[str, Field], known: Topologies | None) -> None:
-        self.gang, self.spec = gang, gang.at("spec")
-        self.constraints = Constraints(gang, known)
+    def __init__(self, gang: Field, pods: Mapping[str, Field], constraints: Constraints) -> None:
+        self.gang, self.spec, self.constraints = gang, gang.at("spec"), constraints
         self.used: dict[str, Field] = {}
         self._pods = pods
 
@@ -109,10 +108,11 @@ class _PodGang:
             near = did_you_mean(name.text(), leaves)
             name.wrong(f"there is no pod group {name.text()}", f"{near}the pod groups are {', '.join(leaves)}")
             return False
-        first = grouped.setdefault(name.text(), config)
-        if first != config:
-            name.wrong(f"pod group {name.text()} is in {first} as well", "list it in one of the two")
-        return first == config
+        if name.text() in grouped:
+            name.wrong(f"pod group {name.text()} is in {grouped[name.text()]} already", "list it once")
+            return False
+        grouped[name.text()] = config
+        return True
 
     def _leaf(self, one: Field) -> Group:
         name = one.at("name").text()
