@@ -101,7 +101,7 @@ test-host: setup
 	@echo "== stories, kills, kubectl, fuzz =="
 	@CLOSEKNIT_STEPS=100000 CLOSEKNIT_KILLS=50 CLOSEKNIT_FUZZ=10000 $(BIN)/python -m pytest -n auto --dist worksteal \
 		tests/stories tests/host/test_kill.py tests/host/test_tour.py tests/cluster/embedded/rest/test_kubectl.py \
-		tests/cluster/embedded/rest/test_server_fuzz.py
+		tests/cluster/embedded/rest/test_server_fuzz.py tests/host/test_object_fuzz.py
 	@echo "== attacks, with their full volumes =="
 	@CLOSEKNIT_ATTACKS=1 $(BIN)/python -m pytest -n 0 tests/attacks
 

@@ -12,9 +12,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from math import inf
 from typing import NamedTuple, Protocol
 
-from ..errors import Refused
+from ..errors import InternalError, Refused
 from ..kinds import Kind
-from ..port import Change, Raw, Write
+from ..port import Change, Raw, Write, target_of
 from ..work_queue import WorkQueue
 from .store import Store
 
@@ -170,10 +170,16 @@ class Loop:
             return
         self.steps += 1
         for write in one.step(now):
-            try:
-                result: Raw | Refused = self.store.carry_out(write)
-            except Refused as refused:
-                result = refused
-            one.done(write, result, now)
+            one.done(write, self._carried_out(write), now)
             if self.store.version - self.seen > BEHIND:
                 self.pass_on()
+
+    def _carried_out(self, write: Write) -> Raw | Refused:
+        try:
+            return self.store.carry_out(write)
+        except Refused as refused:
+            return refused
+        except Exception as error:  # one object must not stop the others
+            self.faults += 1
+            log.exception("the store failed for a write to %s", target_of(write))
+            return InternalError(f"the write failed: {error}")
