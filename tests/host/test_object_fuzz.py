@@ -7,11 +7,14 @@ test_server_fuzz.py. CLOSEKNIT_FUZZ sets how many objects there are, CLOSEKNIT_F
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import Counter
 from contextlib import suppress
 from random import Random
 from time import monotonic
+
+import pytest
 
 from attacks.line import memory
 from closeknit.cluster.embedded.form import check_types
@@ -95,7 +98,8 @@ class Visitors:
             self.lab.store.delete(key, options=WriteOptions())
 
 
-def test_no_object_does_harm() -> None:
+def test_no_object_does_harm(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL + 1)  # pytest would keep every line, and memory is measured here
     lab = centre()
     visitors, early = Visitors(lab), 0
     for number in range(COUNT):
