@@ -50,7 +50,7 @@ def test_a_job_that_waits_for_the_window_is_explained_by_it(live: Live, ck: Run)
     live.until(lambda store: any("late" in one["metadata"]["name"] for one in store.all(kinds.WORKLOAD)))
     told = ck("explain", "job/late")
     assert 'maintenance "all-b1" from' in told.out, told.out
-    assert "is over, cancel it, or limit the job's execution time" in told.out
+    assert "is over, or cancel it; before it begins, a job whose label" in told.out
     assert ck("delete", "maintenance", "all-b1", "all-b2").code == 0
     live.until(admitted("late"))
     ck("delete", "job", "late")
