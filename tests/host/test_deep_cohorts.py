@@ -6,6 +6,7 @@ import pytest
 
 from closeknit.cluster import kinds
 from closeknit.host.embedded import EmbeddedOptions
+from closeknit.model.gates import Gates
 from closeknit.model.settings import FINAL_SHARE, PodsReady, Settings
 from closeknit.report.quota import QuotaReport, as_data, tree
 from host.centre import centre
@@ -69,6 +70,46 @@ def test_the_condition_turns_when_the_cohort_gets_a_parent_that_is_near() -> Non
     lab.advance(5)
     assert condition(lab.get(kinds.COHORT, "level-65"), "Active")
     assert not condition(lab.get(kinds.COHORT, "level-200"), "Active")
+
+
+def ring(lab: Lab, *names: str) -> None:
+    """Cohorts each of which is the parent of the next, and the last one of the first."""
+    for name, parent in zip(names, (names[-1], *names), strict=False):
+        lab.create({"apiVersion": KUEUE, "kind": "Cohort", "metadata": {"name": name}, "spec": {"parentName": parent}})
+    lab.advance(5)
+
+
+def told(lab: Lab, name: str) -> list[tuple[str, str, str]]:
+    found = (lab.get(kinds.COHORT, name).get("status") or {}).get("conditions") or ()
+    return [(one["status"], one["reason"], one["message"]) for one in found]
+
+
+def test_cohorts_of_a_cycle_and_below_one_say_so_until_it_is_broken() -> None:
+    lab = centre()
+    ring(lab, "a", "b")
+    lab.create({"apiVersion": KUEUE, "kind": "Cohort", "metadata": {"name": "below"}, "spec": {"parentName": "a"}})
+    lab.advance(5)
+    text = "Can't share quota: cohorts form a cycle: a → b → a: "
+    text += "give one of the Cohorts a, b another spec.parentName, or none"
+    assert [told(lab, name) for name in ("a", "b", "below")] == [[("False", "CohortCycle", text)]] * 3
+    lab.patch(kinds.COHORT, "", "b", {"spec": {"parentName": None}})
+    lab.advance(5)
+    assert [told(lab, name) for name in ("a", "b", "below")] == [[("True", "Ready", "Its queues share quota")]] * 3
+
+
+def test_a_cycle_that_grows_is_named_as_it_is_now() -> None:
+    lab = centre()
+    ring(lab, "a", "b")
+    lab.create({"apiVersion": KUEUE, "kind": "Cohort", "metadata": {"name": "c"}, "spec": {"parentName": "b"}})
+    lab.patch(kinds.COHORT, "", "a", {"spec": {"parentName": "c"}})
+    lab.advance(5)
+    assert all("a → c → b → a" in told(lab, name)[0][2] for name in ("a", "b", "c"))
+
+
+def test_in_kueues_profile_a_cycle_is_told_to_queues_only() -> None:
+    lab = centre(Lab(EmbeddedOptions(seed=1, gates=Gates.profile("kueue"))))
+    ring(lab, "a", "b")
+    assert told(lab, "a") == []
 
 
 def test_reports_show_the_whole_chain() -> None:
