@@ -41,16 +41,35 @@ def why_inactive(lab: Lab, name: str) -> str:
     return "" if found is None else found.reason
 
 
+def admitted(lab: Lab) -> dict[str, bool]:
+    owners = (one["metadata"]["ownerReferences"][0]["name"] for one in lab.workloads())
+    return {name: condition(one, "Admitted") for name, one in zip(owners, lab.workloads(), strict=True)}
+
+
+def deepest_queue(level: int) -> list[dict[str, object]]:
+    quota = [{"name": "cpu", "nominalQuota": "1"}, {"name": "memory", "nominalQuota": "1"}]
+    groups = [{"coveredResources": ["cpu", "memory"], "flavors": [{"name": "gpu", "resources": quota}]}]
+    spec = {"cohortName": f"level-{level}", "namespaceSelector": {}, "resourceGroups": groups}
+    local = {"name": "deepest", "namespace": "default"}
+    return [
+        {"apiVersion": KUEUE, "kind": "ClusterQueue", "metadata": {"name": "deepest"}, "spec": spec},
+        {"apiVersion": KUEUE, "kind": "LocalQueue", "metadata": local, "spec": {"clusterQueue": "deepest"}},
+    ]
+
+
 @pytest.mark.parametrize("settings", [None, FAIR], ids=["classical", "fair"])
 def test_a_chain_of_500_cohorts_neither_ends_the_process_nor_stops_other_queues(settings: Settings | None) -> None:
     lab = deep(settings, 500)
     put_into(lab, "cq", 64)
+    for raw in deepest_queue(500):
+        lab.create(raw)
+    lab.apply(JOB.manifest.replace("name: one", "name: deep").replace("queue-name: lq", "queue-name: deepest"))
     lab.apply(JOB.manifest)
     lab.advance(5)
-    assert [condition(one, "Admitted") for one in lab.workloads()] == [True]
+    assert admitted(lab) == {"one": True, "deep": False}
     lab.restart()
     lab.advance(5)
-    assert [condition(one, "Admitted") for one in lab.workloads()] == [True]
+    assert admitted(lab) == {"one": True, "deep": False}
 
 
 def test_a_cohort_beyond_the_deepest_level_says_so_and_its_queues_are_inactive() -> None:
