@@ -56,6 +56,19 @@ def test_a_job_that_waits_for_the_window_is_explained_by_it(live: Live, ck: Run)
     ck("delete", "job", "late")
 
 
+@pytest.mark.parametrize("named", [["--name", "twice"], []], ids=["named", "unnamed"])
+def test_a_window_that_exists_already_is_named_with_the_command_that_cancels_it(
+    live: Live, ck: Run, named: list[str]
+) -> None:
+    words = ["node", "maintain", "r4", "--from", "2199-01-01T00:00:00Z", "--until", "2199-01-02T00:00:00Z", *named]
+    assert ck(*words).code == 0
+    [name] = live.do(windows)
+    refused = ck(*words)
+    assert f"maintenance/{name}: exists already" in refused.err
+    assert f"node maintain --cancel {name}" in refused.err
+    assert ck("node", "maintain", "--cancel", name).code == 0
+
+
 @pytest.mark.parametrize(
     ("words", "field"),
     [

@@ -20,9 +20,6 @@ from .store import Store
 
 log = logging.getLogger(__name__)
 
-BEHIND = 10_000
-"""After this many changes they are delivered even within a step, because the store's history is bounded."""
-
 
 class ReconcileAt(NamedTuple):
     """Reconcile the key again at this time."""
@@ -112,7 +109,7 @@ class Loop:
     def __init__(self, store: Store, participants: Iterable[Participant]) -> None:
         self.store = store
         self.participants: list[Participant] = []
-        self.seen = store.version
+        self.seen = store.history.needed = store.version
         self.steps = self.faults = 0
         self._at: list[float] = []
         self._watchers: dict[Kind, list[int]] = {}
@@ -144,7 +141,7 @@ class Loop:
         if self.store.version == self.seen:
             return
         changes = self.store.changes(self.seen)
-        self.seen = self.store.version
+        self.seen = self.store.history.needed = self.store.version
         for change in changes:
             self.tell(change)
 
@@ -171,8 +168,6 @@ class Loop:
         self.steps += 1
         for write in one.step(now):
             one.done(write, self._carried_out(write), now)
-            if self.store.version - self.seen > BEHIND:
-                self.pass_on()
 
     def _carried_out(self, write: Write) -> Raw | Refused:
         try:
