@@ -19,7 +19,7 @@ from contract.objects import path
 from servers.manifests import is_true
 
 from .plane import ACCOUNT
-from .scene import INDEX, JOBS, KUEUE, PODS, QUEUE, WORKLOADS, Scene
+from .scene import JOBS, KUEUE, PODS, QUEUE, WORKLOADS, Scene
 from .work import job, template
 
 RBAC = "rbac.authorization.k8s.io"
@@ -316,20 +316,6 @@ def test_a_tenants_job_that_names_an_admitted_job_as_its_owner_is_a_job_of_its_o
     stage.until(lambda: stage.workloads("thief"), "it has a workload of its own")
     stage.until(lambda: not is_true(stage.workload("thief"), "Admitted"), "which waits, as the queue is full")
     stage.stays(lambda: stage.get(JOBS, "thief")["spec"]["suspend"] and not stage.pods("job-name=thief"), "it is held")
-
-
-def test_a_forged_rank_does_not_move_the_members(stage: Scene) -> None:
-    """With a second rank 0, a member that is created again would get any free place."""
-    user, before = tenant(stage, "user"), {one["metadata"]["labels"][INDEX]: one for one in stage.pods("job-name=runs")}
-    like = before["0"]["metadata"]
-    notes = {key: value for key, value in like["annotations"].items() if "kueue" in key}
-    spec = {"containers": [{"name": "c", "image": "i"}], "schedulingGates": [{"name": "kueue.x-k8s.io/topology"}]}
-    meta = {"name": "aaa-rank", "labels": like["labels"], "annotations": notes}
-    assert user.post(at(stage, PODS), {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}).status == 201
-    stage.delete(PODS, before["3"]["metadata"]["name"])
-    stage.until(lambda: len(bound(stage)) == 4, "the member was replaced")
-    after = {one["metadata"]["labels"][INDEX]: one["spec"].get("nodeName") for one in stage.pods("job-name=runs")}
-    assert after == {rank: one["spec"]["nodeName"] for rank, one in before.items()}
 
 
 def bound(scene: Scene) -> list[str]:
