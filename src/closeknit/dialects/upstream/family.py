@@ -33,6 +33,7 @@ class GroupFamily:
     def __init__(self, groups: Sequence[Field]) -> None:
         self._groups = groups
         self._composites = self.names(COMPOSITE)
+        self._above = {key: parent_of(one) for key, one in self._composites.items()}
         self._children = by(groups, parent_of)
 
     def names(self, kind: str) -> dict[str, Field]:
@@ -64,17 +65,18 @@ class GroupFamily:
                 self._check_way(one, field)
 
     def _check_way(self, one: Field, field: Field) -> None:
-        way, seen = [one], {id(one)}
-        above = self._composites.get(parent_of(one))
-        while above is not None and id(above) not in seen and len(way) < LONGEST_WAY:
+        """Follow the parents by their keys: a way up may be long, and is followed for every group on it."""
+        is_composite = one.at("kind").text() == COMPOSITE
+        start = key_of(one) if is_composite else ""
+        way, seen, above = [start] if is_composite else [], {start}, parent_of(one)
+        while above in self._composites and above not in seen and len(way) < LONGEST_WAY:
             way.append(above)
-            seen.add(id(above))
-            above = self._composites.get(parent_of(above))
-        names = [each.at("metadata", "name").text() for each in way]
-        depth = sum(each.at("kind").text() == COMPOSITE for each in way)
-        if above is one:
+            seen.add(above)
+            above = self._above[above]
+        if is_composite and above == start:
+            names = [key.partition("/")[2] for key in way]
             if names[0] == min(names):
                 text = f"makes a cycle: {' in '.join((*names, names[0]))}"
                 field.wrong(text, "remove one of these parents")
-        elif (above is None or len(way) == LONGEST_WAY) and depth > DEEPEST:
-            field.wrong(f"has {depth} nested {COMPOSITE}s", f"nest at most {DEEPEST}")
+        elif (above not in self._composites or len(way) == LONGEST_WAY) and len(way) > DEEPEST:
+            field.wrong(f"has {len(way)} nested {COMPOSITE}s", f"nest at most {DEEPEST}")
