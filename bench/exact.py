@@ -23,10 +23,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from closeknit.engine.fit import fit_of
 from closeknit.engine.groups.agenda import Choose, Include, Item, Put, agenda_of
-from closeknit.engine.groups.parts import Batch, Part, Reader
+from closeknit.engine.groups.parts import Batch, GroupPart, RequestReader
 from closeknit.engine.groups.place import GroupResult, place_groups
 from closeknit.engine.groups.search import OutOfSteps, Search
-from closeknit.engine.groups.trial import Trial
+from closeknit.engine.groups.trial import GroupTrial
 from closeknit.engine.policy import Policy
 from closeknit.model.reason import Reason
 from closeknit.state.node_tree import ROOT, NodeTree
@@ -47,7 +47,7 @@ class Exact:
 class Program:
     """A case as a mixed-integer program: pods of each batch on each node, and a domain for each bound part."""
 
-    def __init__(self, case: Case, top: Part) -> None:
+    def __init__(self, case: Case, top: GroupPart) -> None:
         self.case, self.solver = case, highspy.Highs()
         self.solver.setOptionValue("output_flag", False)
         self.solver.setOptionValue("time_limit", LIMIT)
@@ -55,14 +55,14 @@ class Program:
         self.pods: dict[Batch, list[Any]] = {}
         self.included: dict[int, Any] = {}
         self.used: list[Any] = []
-        self.homes: list[tuple[Part, NodeTree, int, list[Any]]] = []
+        self.homes: list[tuple[GroupPart, NodeTree, int, list[Any]]] = []
         """For each level of a part, a binary for each domain that its pods may use."""
         self.parts = list(top.walk())
         for part in self.parts:
             self._add(part)
         self._capacity()
 
-    def _add(self, part: Part) -> None:
+    def _add(self, part: GroupPart) -> None:
         add, columns = self.solver, self.case.columns
         inside = self.included[part.at] = add.addBinary()
         if part.above is None:
@@ -89,7 +89,7 @@ class Program:
                 self.solver.addConstr(children >= part.needed_parts * self.included[part.at])
                 self.solver.addConstr(children <= part.needed_parts * self.included[part.at])
 
-    def _domains(self, part: Part, tree: NodeTree, level: int, only_one: bool) -> list[Any]:
+    def _domains(self, part: GroupPart, tree: NodeTree, level: int, only_one: bool) -> list[Any]:
         chosen = [self.solver.addBinary() for _ in tree.values[level]]
         self.homes.append((part, tree, level, chosen))
         if only_one:
@@ -133,7 +133,7 @@ class Program:
         return Exact(True, round(self.solver.getInfo().objective_function_value) if self.used else 0)
 
 
-def preferred_used(result: GroupResult, top: Part) -> int:
+def preferred_used(result: GroupResult, top: GroupPart) -> int:
     """Domains of preferred levels that a placement uses, over all parts."""
     total = 0
     rows_of = {name: placed.rows[placed.counts > 0] for name, placed in result.placed.items()}
@@ -160,8 +160,8 @@ class Greedy(Search):
         return {place for place in chosen if items[place].part.at in lineage}
 
 
-def placed_greedily(case: Case, top: Part, steps: int) -> bool:
-    trial = Trial(case.columns, Policy())
+def placed_greedily(case: Case, top: GroupPart, steps: int) -> bool:
+    trial = GroupTrial(case.columns, Policy())
     start = trial.mark()
     try:
         return Greedy(trial, case.trees, top, "binpack", steps).run(agenda_of(top))
@@ -185,7 +185,7 @@ def compare(seeds: Iterable[int], steps: int) -> tuple[Score, dict[str, int]]:
     ours, counts = Score(), dict.fromkeys(names, 0)
     for seed in seeds:
         case = random_case(seed)
-        top = Reader(case.columns, case.trees).read(case.request)
+        top = RequestReader(case.columns, case.trees).read(case.request)
         if isinstance(top, Reason):
             counts["invalid"] += 1
             continue

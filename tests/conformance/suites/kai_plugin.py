@@ -11,9 +11,9 @@ import numpy as np
 
 from closeknit.dialects.core import PodSpec, WireNode, node, requests, shape
 from closeknit.engine.groups.domains import domains, shares
-from closeknit.engine.groups.parts import Part, Reader
+from closeknit.engine.groups.parts import GroupPart, RequestReader
 from closeknit.engine.groups.scope import Scope
-from closeknit.engine.groups.trial import Trial
+from closeknit.engine.groups.trial import GroupTrial
 from closeknit.engine.policy import Policy
 from closeknit.model.node import Node
 from closeknit.model.reason import Reason
@@ -62,13 +62,13 @@ def _columns(nodes: Sequence[Raw]) -> Snapshot:
     return node_columns(NodeTable.of(node(msgspec.convert(one, WireNode)) for one in ready))
 
 
-def _part(columns: Snapshot, trees: dict[str, NodeTree], group: Group) -> Part | None:
+def _part(columns: Snapshot, trees: dict[str, NodeTree], group: Group) -> GroupPart | None:
     """The part of a group, if its topology and levels exist."""
-    read = Reader(columns, trees).read(Request((group,)))
+    read = RequestReader(columns, trees).read(Request((group,)))
     return None if isinstance(read, Reason) else read.parts[0]
 
 
-def _scopes(trial: Trial, part: Part, around: Scope) -> Iterator[Scope]:
+def _scopes(trial: GroupTrial, part: GroupPart, around: Scope) -> Iterator[Scope]:
     if part.bounds is None:
         yield around
     else:
@@ -91,7 +91,7 @@ def subset_nodes(given: Raw, expected: Raw) -> Block:
     def answer() -> Any:
         part = _part(columns, trees, group)
         rows = np.array([columns.row_of[name] for name in given["candidateNodes"]], dtype=np.int64)
-        found = [] if part is None else _scopes(Trial(columns, Policy()), part, Scope(rows=np.sort(rows)))
+        found = [] if part is None else _scopes(GroupTrial(columns, Policy()), part, Scope(rows=np.sort(rows)))
         return [sorted(columns.table.names[row] for row in one.all_rows(len(columns.table))) for one in found]
 
     return answer, [sorted(one) for one in expected["allSubsets"]]
@@ -121,7 +121,7 @@ def allocatable_pods(given: Raw, expected: Raw) -> Block:
     asked = [shape(msgspec.convert(one["spec"], PodSpec)) for one in given["pods"]]
 
     def answer() -> Any:
-        pods = np.minimum(Trial(columns, Policy()).fit(asked[0]).pods, len(asked))[tree.rows]
+        pods = np.minimum(GroupTrial(columns, Policy()).fit(asked[0]).pods, len(asked))[tree.rows]
         found = []
         for want in expected["domains"]:
             level = topology.levels.index(want["level"])
@@ -145,7 +145,7 @@ def allocatable_domains(given: Raw, expected: Raw) -> Block:
         part = _part(columns, {topology.name: tree}, group)
         if part is None:
             return None
-        found = _scopes(Trial(columns, Policy()), part, Scope())
+        found = _scopes(GroupTrial(columns, Policy()), part, Scope())
         return sorted(_name(tree, scope) for scope in found)
 
     depth = {key: at for at, key in enumerate(topology.levels)}

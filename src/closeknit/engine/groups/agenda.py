@@ -21,7 +21,7 @@ from ...state.node_tree import ROOT
 from ...state.table import IntArray
 from .domains import domains
 from .fill import Share, choices, orders
-from .parts import Batch, Part
+from .parts import Batch, GroupPart
 from .scope import Scope
 from .trial import Mark
 
@@ -34,7 +34,7 @@ NOTHING: Share = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 class Include:
     """Whether a part is placed, where only some of its siblings have to be."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: GroupPart) -> None:
         self.part = part
 
     def alternatives(self, search: Search) -> Iterator[bool]:
@@ -60,7 +60,7 @@ class Include:
 class Choose:
     """The domain of a part; also where it may not be in a domain of its siblings."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: GroupPart) -> None:
         self.part = part
 
     def alternatives(self, search: Search) -> Iterator[Scope]:
@@ -89,7 +89,7 @@ class Put:
         self.batch = batch
 
     @property
-    def part(self) -> Part:
+    def part(self) -> GroupPart:
         return self.batch.part
 
     def alternatives(self, search: Search) -> Iterator[Share]:
@@ -129,7 +129,7 @@ class Put:
 class Total:
     """Whether the pods placed below a part are as many as it needs in all."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: GroupPart) -> None:
         self.part = part
 
     def alternatives(self, search: Search) -> Iterator[bool]:
@@ -189,7 +189,7 @@ def _in_order(search: Search, batch: Batch, rows: IntArray) -> Iterator[int]:
     yield from able[first].tolist()
 
 
-def agenda_of(part: Part) -> list[Item]:
+def agenda_of(part: GroupPart) -> list[Item]:
     """The items of a part and everything below it, the hardest first."""
     items: list[Item] = []
     above = part.above
@@ -206,7 +206,7 @@ def agenda_of(part: Part) -> list[Item]:
     return [*items, Total(part)] if part.total else items
 
 
-def _hardness(part: Part) -> tuple[float, ...]:
+def _hardness(part: GroupPart) -> tuple[float, ...]:
     """Bound parts first, then by size, largest first."""
     bound = part.bounds is not None and part.bounds.required != ROOT
     return (0.0 if bound else 1.0, -float(part.pods), -float(part.need.max(initial=0)))

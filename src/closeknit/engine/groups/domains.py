@@ -20,9 +20,9 @@ from ...state.node_tree import ROOT, NodeTree
 from ...state.table import BoolArray, IntArray
 from .counts import add_up
 from .fill import Aim
-from .parts import Bounds, Part
+from .parts import GroupPart, LevelBounds
 from .scope import Scope
-from .trial import Trial
+from .trial import GroupTrial
 
 FloatArray = NDArray[np.float64]
 
@@ -31,7 +31,7 @@ ABSENT = 1000.0
 
 
 def domains(
-    trial: Trial, part: Part, bounds: Bounds, around: Scope, order: Order, aims: Sequence[Aim]
+    trial: GroupTrial, part: GroupPart, bounds: LevelBounds, around: Scope, order: Order, aims: Sequence[Aim]
 ) -> Iterator[Scope]:
     """Scopes for a part inside the scope around it, best first."""
     tree, inside = bounds.tree, around.inside(bounds.tree)
@@ -61,7 +61,13 @@ class _Level:
     """The domains of one level inside a scope, with what they hold."""
 
     def __init__(
-        self, trial: Trial, part: Part, tree: NodeTree, level: int, inside: slice | IntArray, aims: Sequence[Aim]
+        self,
+        trial: GroupTrial,
+        part: GroupPart,
+        tree: NodeTree,
+        level: int,
+        inside: slice | IntArray,
+        aims: Sequence[Aim],
     ) -> None:
         self.trial, self.part, self.tree, self.level, self.inside = trial, part, tree, level, inside
         self.aims = [aim for aim in aims if aim.tree is tree and aim.level <= level]

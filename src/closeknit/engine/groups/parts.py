@@ -1,6 +1,6 @@
 """A request prepared for the search: every group with what it needs at least, and where it has to go.
 
-    Part      a group: its constraint as levels of a tree, its batches and its parts
+    GroupPart      a group: its constraint as levels of a tree, its batches and its parts
     Batch     the pods of one pod set of a group
 
 `need` and `wants` are lower bounds for what a part takes when only its minimums are placed: amounts by resource, and
@@ -27,7 +27,7 @@ Trees = Mapping[str, NodeTree]
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class LevelBounds:
     """A constraint as levels of a tree: all pods in one domain of `required`, if possible of `preferred`."""
 
     tree: NodeTree
@@ -45,7 +45,7 @@ class Bounds:
 class Batch:
     """Pods of one pod set: `count` to place, and the rows where others run already."""
 
-    part: Part
+    part: GroupPart
     pod_set: PodSet
     charge: IntArray
     running: IntArray
@@ -60,7 +60,7 @@ class Batch:
 
 
 @dataclass(eq=False, slots=True)
-class Part:
+class GroupPart:
     """`at` numbers the parts in the order of the file.
 
     `minimum` counts the pods of its batches that have to be placed, beyond those that run; `total` those of everything
@@ -69,11 +69,11 @@ class Part:
 
     group: Group
     at: int
-    above: Part | None
-    bounds: Bounds | None
+    above: GroupPart | None
+    bounds: LevelBounds | None
     apart: tuple[NodeTree, int, bool] | None
     batches: list[Batch] = field(default_factory=list)
-    parts: list[Part] = field(default_factory=list)
+    parts: list[GroupPart] = field(default_factory=list)
     running: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     minimum: int = 0
     total: int = 0
@@ -84,7 +84,7 @@ class Part:
     @property
     def order(self) -> Order | None:
         """The order of domains: its own, or that of the nearest group around it."""
-        part: Part | None = self
+        part: GroupPart | None = self
         while part is not None:
             if part.group.order is not None:
                 return part.group.order
@@ -102,14 +102,14 @@ class Part:
         """The pods that its minimum places at least, for ordering and messages."""
         return sum(self.wants.values())
 
-    def walk(self) -> Iterator[Part]:
+    def walk(self) -> Iterator[GroupPart]:
         yield self
         for part in self.parts:
             yield from part.walk()
 
-    def lineage(self) -> Iterator[Part]:
+    def lineage(self) -> Iterator[GroupPart]:
         """Itself and the parts around it, innermost first."""
-        part: Part | None = self
+        part: GroupPart | None = self
         while part is not None:
             yield part
             part = part.above
@@ -120,7 +120,7 @@ class Part:
         return "/".join(reversed(names)) or ", ".join(batch.pod_set.name for batch in self.batches)
 
 
-class Reader:
+class RequestReader:
     """Turns a request into parts, or finds the reason why it cannot be placed as it is."""
 
     def __init__(self, columns: Snapshot, trees: Trees) -> None:
@@ -128,12 +128,12 @@ class Reader:
         self.wrong: Reason | None = None
         self._count = 0
 
-    def read(self, request: Request) -> Part | Reason:
+    def read(self, request: Request) -> GroupPart | Reason:
         top = self._part(Group(request.groups), None)
         return top if self.wrong is None else self.wrong
 
-    def _part(self, group: Group, above: Part | None) -> Part:
-        part = Part(group, self._count, above, self._bounds(group, group.constraint), self._apart(group.apart))
+    def _part(self, group: Group, above: GroupPart | None) -> GroupPart:
+        part = GroupPart(group, self._count, above, self._bounds(group, group.constraint), self._apart(group.apart))
         self._count += 1
         for member in group.members:
             if isinstance(member, Group):
@@ -150,12 +150,12 @@ class Reader:
         self._check_running(part)
         return part
 
-    def _batch(self, part: Part, pod_set: PodSet) -> Batch:
+    def _batch(self, part: GroupPart, pod_set: PodSet) -> Batch:
         rows = [self.columns.row_of[name] for name in pod_set.running if name in self.columns.row_of]
         charge = self.columns.charge_vector(pod_set.shape.charge)
         return Batch(part, pod_set, charge, np.array(rows, dtype=np.int64))
 
-    def _bounds(self, group: Group, constraint: Constraint | None) -> Bounds | None:
+    def _bounds(self, group: Group, constraint: Constraint | None) -> LevelBounds | None:
         if constraint is None or (constraint.spreads and not constraint.topology):
             return None
         tree = self.trees.get(constraint.topology)
@@ -166,7 +166,7 @@ class Reader:
             return None
         required = self._level(tree, constraint.required)
         preferred = self._level(tree, constraint.preferred)
-        return Bounds(tree, ROOT if required is None else required, preferred)
+        return LevelBounds(tree, ROOT if required is None else required, preferred)
 
     def _apart(self, apart: Apart | None) -> tuple[NodeTree, int, bool] | None:
         if apart is None:
@@ -189,14 +189,14 @@ class Reader:
     def _refuse(self, wrong: Reason) -> None:
         self.wrong = self.wrong or wrong
 
-    def _minimum(self, part: Part) -> int:
+    def _minimum(self, part: GroupPart) -> int:
         """How many pods of its own batches have to be placed, beyond those that run."""
         pods = sum(batch.count for batch in part.batches)
         running = sum(len(batch.pod_set.running) for batch in part.batches)
         wanted = part.group.min_pods
         return pods if wanted is None else min(pods, max(0, wanted - running))
 
-    def _sum_up(self, part: Part) -> None:
+    def _sum_up(self, part: GroupPart) -> None:
         """Lower bounds over its batches and parts: of k out of n, the k smallest, each resource by itself."""
         if len(part.batches) == 1 and not part.parts:
             only = part.batches[0]
@@ -220,7 +220,7 @@ class Reader:
         if len(every) == 1 and sum(wants.values()) < part.total:
             self._raise(part)
 
-    def _raise(self, part: Part) -> None:
+    def _raise(self, part: GroupPart) -> None:
         """All pods are of one shape, so at least `total` of them are placed."""
         ((shape, _),) = part.all_wants.items()
         part.wants = {shape: part.total}
@@ -239,7 +239,7 @@ class Reader:
         total: IntArray = amounts.sum(axis=0)
         return total
 
-    def _check_running(self, part: Part) -> None:
+    def _check_running(self, part: GroupPart) -> None:
         """Members that run pin the required domain, so they must share one."""
         bounds = part.bounds
         if bounds is None or bounds.required == ROOT or not len(part.running):

@@ -18,9 +18,9 @@ from ...state.table import IntArray
 from ..policy import Policy
 from .agenda import NOTHING, Choose, Include, Put, agenda_of
 from .fill import best
-from .parts import Batch, Part, Reader, Trees
+from .parts import Batch, GroupPart, RequestReader, Trees
 from .search import STEPS, OutOfSteps, Search
-from .trial import Rules, Trial
+from .trial import GroupTrial, Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,10 @@ def place_groups(
     surplus: bool = True,
 ) -> GroupResult:
     """Find nodes for all minimums of a request, then, with `surplus`, for as much of the rest as fits."""
-    top = Reader(columns, trees).read(request)
+    top = RequestReader(columns, trees).read(request)
     if isinstance(top, Reason):
         return GroupResult(reason=top)
-    trial = Trial(columns, policy, rules)
+    trial = GroupTrial(columns, policy, rules)
     search = Search(trial, trees, top, order, steps)
     start = trial.mark()
     try:
@@ -109,7 +109,7 @@ def _refusal(search: Search, why: Why) -> Reason:
     return reason(why, group=part.label, detail=detail, steps=search.steps)
 
 
-def _add_surplus(search: Search, top: Part) -> None:
+def _add_surplus(search: Search, top: GroupPart) -> None:
     """Groups beyond the minimum, then pods beyond the minimum, in the order of the file."""
     for part in top.walk():
         if not search.is_included(part):
@@ -123,7 +123,7 @@ def _add_surplus(search: Search, top: Part) -> None:
                 _add_pods(search, batch)
 
 
-def _add_part(search: Search, part: Part) -> None:
+def _add_part(search: Search, part: GroupPart) -> None:
     """Place a surplus group inside the domain of its parent, or else anywhere in the parent's required domain."""
     above = part.above
     assert above is not None
@@ -138,7 +138,7 @@ def _add_part(search: Search, part: Part) -> None:
         search.scopes[above.at] = before
 
 
-def _added(search: Search, part: Part) -> bool:
+def _added(search: Search, part: GroupPart) -> bool:
     items = [item for item in agenda_of(part) if not (isinstance(item, Include) and item.part is part)]
     search.included[part.at] = True
     mark = search.trial.mark()

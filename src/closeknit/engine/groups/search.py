@@ -23,9 +23,9 @@ from ...state.node_tree import ROOT
 from ...state.table import BoolArray, IntArray
 from .agenda import Choose, Include, Item, Put, Total
 from .fill import Aim, Share
-from .parts import Batch, Part, Trees
+from .parts import Batch, GroupPart, Trees
 from .scope import EVERYTHING, Scope
-from .trial import Mark, Trial
+from .trial import GroupTrial, Mark
 
 STEPS = 20_000
 """How many alternatives are tried before the search gives up."""
@@ -48,7 +48,9 @@ class OutOfSteps(Exception):  # noqa: N818 - an outcome, not a fault
 class Search:
     """The choices made so far: `included` and `scopes` by part, `placed` by batch."""
 
-    def __init__(self, trial: Trial, trees: Trees, top: Part, order: Order = "binpack", steps: int = STEPS) -> None:
+    def __init__(
+        self, trial: GroupTrial, trees: Trees, top: GroupPart, order: Order = "binpack", steps: int = STEPS
+    ) -> None:
         self.trial, self.trees, self.top, self.default_order, self.steps = trial, trees, top, order, steps
         self.size = len(trial.columns.table)
         self.included: dict[int, bool] = {}
@@ -170,7 +172,7 @@ class Search:
             return True
         return bool(region[rows].any())
 
-    def _is_apart(self, part: Part, other: Part) -> bool:
+    def _is_apart(self, part: GroupPart, other: GroupPart) -> bool:
         """Whether some group keeps two parts in different domains."""
         return any(one.apart is not None and one in other.lineage() for one in part.lineage())
 
@@ -189,10 +191,10 @@ class Search:
 
     # What items ask
 
-    def is_included(self, part: Part) -> bool:
+    def is_included(self, part: GroupPart) -> bool:
         return all(self.included.get(one.at, True) for one in part.lineage())
 
-    def scope_of(self, part: Part) -> Scope:
+    def scope_of(self, part: GroupPart) -> Scope:
         """The nodes that a part may use."""
         for one in part.lineage():
             found = self.scopes.get(one.at)
@@ -200,7 +202,7 @@ class Search:
                 return found
         return EVERYTHING
 
-    def widest_scope(self, part: Part) -> Scope:
+    def widest_scope(self, part: GroupPart) -> Scope:
         """The nodes that surplus of a part may use: everything inside the required domains around it."""
         rows = np.ones(self.size, dtype=np.bool_)
         for one in part.lineage():
@@ -214,10 +216,10 @@ class Search:
             rows &= inside
         return Scope(rows=np.flatnonzero(rows))
 
-    def scope_around(self, part: Part) -> Scope:
+    def scope_around(self, part: GroupPart) -> Scope:
         return EVERYTHING if part.above is None else self.scope_of(part.above)
 
-    def scopes_apart(self, part: Part) -> Iterator[Scope]:
+    def scopes_apart(self, part: GroupPart) -> Iterator[Scope]:
         """The nodes around a part, without the domains that its siblings use where they have to be apart."""
         around = self.scope_around(part)
         apart = None if part.above is None else part.above.apart
@@ -234,16 +236,16 @@ class Search:
         if not required or not len(domains):
             yield around
 
-    def _rows_of(self, parts: Sequence[Part]) -> IntArray:
+    def _rows_of(self, parts: Sequence[GroupPart]) -> IntArray:
         """The rows on which pods of these parts run or are placed."""
         batches = [batch for part in parts for one in part.walk() for batch in one.batches]
         rows = [self.placed[batch][0] for batch in batches if batch in self.placed]
         return np.concatenate([*rows, *(part.running for part in parts), np.empty(0, dtype=np.int64)])
 
-    def order_of(self, part: Part) -> Order:
+    def order_of(self, part: GroupPart) -> Order:
         return part.order or self.default_order
 
-    def aims_of(self, part: Part) -> list[Aim]:
+    def aims_of(self, part: GroupPart) -> list[Aim]:
         """The preferred levels of a part and those around it, innermost first, with the domains used already."""
         found = []
         for one in part.lineage():
@@ -254,7 +256,7 @@ class Search:
                 found.append(Aim(bounds.tree, bounds.preferred, used, self._left(one)))
         return found
 
-    def _left(self, part: Part) -> dict[Shape, int]:
+    def _left(self, part: GroupPart) -> dict[Shape, int]:
         """The pods that the minimum of a part still has to place, by shape."""
         left = dict(part.wants)
         for one in part.walk():
@@ -263,20 +265,20 @@ class Search:
                     left[batch.shape] -= self.count_of(batch)
         return {shape: count for shape, count in left.items() if count > 0}
 
-    def placed_below(self, part: Part) -> int:
+    def placed_below(self, part: GroupPart) -> int:
         """The pods that are placed below a part."""
         batches = (batch for one in part.walk() for batch in one.batches)
         return sum(self.count_of(batch) for batch in batches if batch in self.placed)
 
-    def lacks(self, part: Part) -> int:
+    def lacks(self, part: GroupPart) -> int:
         """How many more pods the parts around need in all."""
         return max((one.total - self.placed_below(one) for one in part.lineage() if one.total), default=0)
 
-    def can_skip(self, part: Part) -> bool:
+    def can_skip(self, part: GroupPart) -> bool:
         """Whether the parts around can have enough pods in all without this part."""
         return all(self._possible(one, part) >= one.total for one in part.lineage() if one.total and one is not part)
 
-    def _possible(self, part: Part, without: Part) -> int:
+    def _possible(self, part: GroupPart, without: GroupPart) -> int:
         """The pods that are placed below a part, or may still be."""
         found = 0
         for one in part.walk():

@@ -37,7 +37,7 @@ class Rules(Protocol):
 Mark = tuple[int, int]
 
 
-class Trial:
+class GroupTrial:
     def __init__(self, columns: Snapshot, policy: Policy, rules: Rules | None = None) -> None:
         self.columns, self.policy, self.rules = columns, policy, rules
 
