@@ -8,20 +8,25 @@ it used for each that is needed; beside it the same for a greedy order without b
 from __future__ import annotations
 
 import argparse
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import highspy
 import numpy as np
 
-from bench.trees import Case, random_case
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
 from closeknit.engine.fit import fit_of
-from closeknit.engine.groups.parts import Part, Reader
+from closeknit.engine.groups.parts import Batch, Part, Reader
 from closeknit.engine.groups.place import GroupResult, place_groups
 from closeknit.engine.policy import Policy
 from closeknit.model.reason import Reason
-from closeknit.state.node_tree import ROOT
+from closeknit.state.node_tree import ROOT, NodeTree
+from engine.trees.random_trees import Case, random_case
 
 LIMIT = 20.0
 """Seconds for the solver and each case."""
@@ -43,9 +48,11 @@ class Program:
         self.solver.setOptionValue("output_flag", False)
         self.solver.setOptionValue("time_limit", LIMIT)
         self.solver.setOptionValue("mip_rel_gap", 0.0)
-        self.pods: dict[object, list[object]] = {}
-        self.included: dict[int, object] = {}
-        self.used: list[object] = []
+        self.pods: dict[Batch, list[Any]] = {}
+        self.included: dict[int, Any] = {}
+        self.used: list[Any] = []
+        self.homes: list[tuple[Part, NodeTree, int, list[Any]]] = []
+        """For each level of a part, a binary for each domain that its pods may use."""
         self.parts = list(top.walk())
         for part in self.parts:
             self._add(part)
@@ -60,7 +67,7 @@ class Program:
             add.addConstr(inside <= self.included[part.above.at])
         for batch in part.batches:
             able = fit_of(columns, batch.shape, None, Policy()).pods
-            self.pods[batch] = [add.addIntegral(0, int(min(one, batch.count))) for one in able]
+            self.pods[batch] = [add.addIntegral(0, min(int(one), batch.count)) for one in able.tolist()]
             add.addConstr(sum(self.pods[batch]) <= batch.count)
         if part.batches:
             everything = [one for batch in part.batches for one in self.pods[batch]]
@@ -78,18 +85,16 @@ class Program:
                 self.solver.addConstr(children >= part.needed_parts * self.included[part.at])
                 self.solver.addConstr(children <= part.needed_parts * self.included[part.at])
 
-    def _domains(self, part: Part, tree: object, level: int, only_one: bool) -> list[object]:
-        """A binary for each domain of the level that pods of the part may use."""
+    def _domains(self, part: Part, tree: NodeTree, level: int, only_one: bool) -> list[Any]:
         chosen = [self.solver.addBinary() for _ in tree.values[level]]
-        self._pending = getattr(self, "_pending", [])
-        self._pending.append((part, tree, level, chosen))
+        self.homes.append((part, tree, level, chosen))
         if only_one:
             self.solver.addConstr(sum(chosen) <= 1)
         return chosen
 
     def _capacity(self) -> None:
         columns = self.case.columns
-        for part, tree, level, chosen in getattr(self, "_pending", []):
+        for part, tree, level, chosen in self.homes:
             home = np.full(tree.size, -1)
             home[tree.rows] = tree.domain[level]
             for one in part.walk():
@@ -147,7 +152,7 @@ class Score:
     steps: list[int] = field(default_factory=list)
 
 
-def compare(seeds: Iterator[int], steps: int) -> dict[str, object]:
+def compare(seeds: Iterable[int], steps: int) -> tuple[Score, dict[str, int]]:
     ours, counts = Score(), {"feasible": 0, "infeasible": 0, "unsolved": 0, "proved": 0, "invalid": 0}
     for seed in seeds:
         case = random_case(seed)
@@ -178,7 +183,7 @@ def compare(seeds: Iterator[int], steps: int) -> dict[str, object]:
                 ours.wrong.append(seed)
             else:
                 ours.missed.append(seed)
-    return {**counts, "ours": ours}
+    return ours, counts
 
 
 def main() -> None:
@@ -188,10 +193,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=20_000)
     options = parser.parse_args()
     start = time.perf_counter()
-    found = compare(iter(range(options.first, options.first + options.cases)), options.steps)
-    ours = found.pop("ours")
-    assert isinstance(ours, Score)
-    print(found, f"{time.perf_counter() - start:.0f} s")
+    ours, counts = compare(range(options.first, options.first + options.cases), options.steps)
+    print(counts, f"{time.perf_counter() - start:.0f} s")
     print(f"found {ours.found}, missed {ours.missed}, wrong {ours.wrong}")
     print(f"preferred domains / optimal: mean {np.mean(ours.ratios):.3f}, worst {np.max(ours.ratios):.2f}")
     print(

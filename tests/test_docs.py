@@ -12,6 +12,7 @@ import yaml
 
 from closeknit.cli.main import COMMANDS, main
 from closeknit.cluster.kinds import LOCAL_QUEUE, WORKLOAD, kind_of
+from closeknit.dialects.kai import keys as kai_keys
 from closeknit.dialects.kueue import keys
 from closeknit.host.demos import node_failure
 from closeknit.model.gates import OUR_GATES
@@ -44,6 +45,30 @@ def test_every_command_is_in_the_reference() -> None:
 def test_every_annotation_that_is_read_is_in_the_reference() -> None:
     text = (ROOT / "docs/reference/annotations.md").read_text()
     assert [key for key in (*keys.TOPOLOGY_ANNOTATIONS, keys.SLICE_SIZE, keys.GROUP) if f"`{key}`" not in text] == []
+
+
+def test_every_key_of_kai_that_is_read_is_in_the_reference() -> None:
+    text = (ROOT / "docs/reference/kai.md").read_text()
+    exclusive = (kai_keys.LWS_EXCLUSIVE, kai_keys.JOB_SET_EXCLUSIVE)
+    read = (*kai_keys.ANNOTATIONS, *kai_keys.LABELS, *exclusive)
+    assert [key for key in read if f"| `{key}` |" not in text] == []
+
+
+def test_the_groups_in_the_recipe_for_kai_are_as_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (ROOT / "docs/how-to/kai.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    first, second = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    Path("train.yaml").write_text(first)
+    Path("groups.yaml").write_text(second)
+    printed = re.findall(r"\$ closeknit group train.yaml\n(.*?)```", page, re.DOTALL)
+    with pytest.raises(SystemExit):
+        main(["group", "train.yaml"])
+    assert [capsys.readouterr().out] == printed
+    with pytest.raises(SystemExit) as ended:
+        main(["group", "groups.yaml", "train.yaml"])
+    assert ended.value.code == 0
 
 
 def test_every_test_that_the_checklist_names_exists() -> None:

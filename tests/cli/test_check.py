@@ -430,7 +430,7 @@ def test_groups_are_checked_together(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out.splitlines() == [
         f"ok       {file}: HyperNode s0",
         f"wrong    {file}: PodGroup g",
-        "    spec.networkTopology.highestTierName: no HyperNode has the tier name rak; "
+        "    line 10: spec.networkTopology.highestTierName: no HyperNode has the tier name rak; "
         "did you mean rack? the tier names are rack",
         "    warning: spec.minResources: is ignored; it has no effect here",
         "2 objects: 1 ok, 1 wrong",

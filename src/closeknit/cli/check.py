@@ -13,10 +13,13 @@ import click
 
 from ..cluster.files import STDIN, documents, identity, shown, stdin_kept
 from ..cluster.files import files as files_of
+from ..cluster.located import located
 from ..dialects.field import Field
 from ..dialects.gang_reading import GangReading
 from ..dialects.gangs import KINDS as GROUP_KINDS
 from ..dialects.gangs import node_labels, read_gangs
+from ..dialects.kai.admin import checks as kai_checks
+from ..dialects.kai.admin import known_topologies
 from ..dialects.kueue.admin import CHECKS, TOPOLOGY, topology_of
 from ..dialects.kueue.jobs import GivenJob, Reading, read
 from ..dialects.kueue.jobs.kinds.pod_groups import group_name
@@ -91,11 +94,14 @@ def command(
     with stdin_kept() if STDIN in every else nullcontext():
         pools = {file: verdict for file in every if (verdict := _pools(file)) is not None}
         objects, unread = _gather([file for file in every if file not in pools])
-    laid = told or _only_topology(objects)
-    groups = _groups(objects)
-    readings = read(telling(objects), gates, CHECKS | dict.fromkeys(GROUP_KINDS, _read_as_group))
-    verdicts = [_warned(_verdict(reading, gates, laid), groups.warnings) for reading in readings]
-    verdicts = _merged(verdicts, [*unread, *groups.mistakes])
+        laid = told or _only_topology(objects)
+        groups = _groups(objects)
+        checks = CHECKS | kai_checks(known_topologies(objects)) | dict.fromkeys(GROUP_KINDS, _read_as_group)
+        readings = read(telling(objects), gates, checks)
+        verdicts = [_warned(_verdict(reading, gates, laid), groups.warnings) for reading in readings]
+        of_groups = {mistake.what for mistake in groups.mistakes}
+        verdicts = _merged(verdicts, [*unread, *groups.mistakes])
+        verdicts = [_located(one, objects) if one.what in of_groups else one for one in verdicts]
     verdicts = [*_refused(verdicts, objects, gates), *pools.values()]
     if output in ("json", "yaml"):
         emit({"objects": [_plain(verdict) for verdict in verdicts], "summary": _counts(verdicts)}, output)
@@ -241,8 +247,16 @@ def _tell(verdict: CheckResult, wide: bool) -> None:
 
 
 def _within(mistake: Mistake, verdict: CheckResult) -> Mistake:
-    """The mistake without the file and object that the line above names."""
-    return replace(mistake, where="", what="" if mistake.what == verdict.what else mistake.what)
+    """The mistake without the file and object that the line above names; of the position, only the line is shown."""
+    line = mistake.where.removeprefix(verdict.where).strip(":").partition(":")[0]
+    return replace(
+        mistake, where=f"line {line}" if line else "", what="" if mistake.what == verdict.what else mistake.what
+    )
+
+
+def _located(verdict: CheckResult, objects: Objects) -> CheckResult:
+    """Add positions to the mistakes in groups, of which one may have thousands of entries."""
+    return replace(verdict, mistakes=tuple(located(verdict.mistakes, objects)))
 
 
 def _pods(jobs: Sequence[GivenJob]) -> str:

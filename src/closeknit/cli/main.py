@@ -42,6 +42,7 @@ COMMANDS = {
     "tree": "Show the data centre with free and used capacity per domain.",
     "topology": "Propose a topology from node labels.",
     "check": "Validate manifests without placing anything.",
+    "group": "Show the PodGroups of KAI-Scheduler that jobs and pods would get.",
     "convert": "Convert Kueue manifests from older versions to v1beta2.",
     "install": "Install Closeknit on a Kubernetes cluster, or upgrade it.",
     "uninstall": "Remove Closeknit from a Kubernetes cluster.",

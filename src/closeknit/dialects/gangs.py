@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..model.gang import Gang
@@ -13,6 +13,8 @@ from ..model.topology import Topology
 from .field import Field
 from .gang_reading import GangReading, Nodes
 from .grove import pod_gangs as grove
+from .kai import reading as kai
+from .kai.admin import POD_GROUP, TOPOLOGIES, known_topologies
 from .kai.writing import write_gang as to_kai
 from .kueue.jobs.identity import ObjectIdentity
 from .kueue.writing import write_gang as to_kueue
@@ -22,10 +24,12 @@ from .volcano import reading as volcano
 from .volcano.writing import write_gang as to_volcano
 from .written_gang import Topologies, WrittenGang
 
-KINDS = frozenset((*grove.KINDS, *upstream.KINDS, *volcano.KINDS))
+KINDS = frozenset((*grove.KINDS, *kai.KINDS, *upstream.KINDS, *volcano.KINDS))
 """API group and kind of the objects that describe gangs and their topologies, besides pods."""
 
 
+Found = tuple[str, dict[str, Any]]
+"""An object, with the name of its file."""
 Writer = Callable[[Gang, Topologies], WrittenGang]
 WRITERS: Mapping[str, Writer] = {"kai": to_kai, "upstream": to_upstream, "volcano": to_volcano, "kueue": to_kueue}
 SAME = {"kubernetes": "upstream"}
@@ -33,7 +37,7 @@ SAME = {"kubernetes": "upstream"}
 
 
 def read_gangs(
-    objects: Iterable[tuple[str, dict[str, Any]]],
+    objects: Iterable[Found],
     nodes: Nodes | None = None,
     topologies: dict[str, Topology] | None = None,
 ) -> GangReading:
@@ -42,17 +46,28 @@ def read_gangs(
     Without nodes nothing is checked that depends on the cluster: the tiers and topologies that gangs name. `topologies`
     are further ones that are known.
     """
+    objects = list(objects)
     found = [ObjectIdentity.of(where, raw) for where, raw in objects]
     pods = _of(found, [("", "Pod")])
-    known = None if nodes is None else topologies or {}
+    laid = [one for one, identity in zip(objects, found, strict=True) if (identity.group, identity.kind) in TOPOLOGIES]
+    known = {**(topologies or {}), **(known_topologies(laid) or {})}
     return (
-        upstream.read_gangs(_of(found, upstream.KINDS), pods)
+        _of_kai(objects, found, laid)
+        | upstream.read_gangs(_of(found, upstream.KINDS), pods)
         | volcano.read_gangs(_of(found, volcano.KINDS), pods, nodes)
-        | grove.read_gangs(_of(found, grove.KINDS), pods, known)
+        | grove.read_gangs(_of(found, grove.KINDS), pods, known, nodes is not None)
     )
 
 
-def node_labels(objects: Iterable[tuple[str, dict[str, Any]]]) -> dict[str, dict[str, str]]:
+def _of_kai(objects: Sequence[Found], found: Sequence[ObjectIdentity], laid: Sequence[Found]) -> GangReading:
+    """The gangs of KAI, whose reader takes raw objects."""
+    given: dict[tuple[str, str], list[Found]] = {POD_GROUP: [], ("", "Pod"): []}
+    for one, identity in zip(objects, found, strict=True):
+        given.get((identity.group, identity.kind), []).append(one)
+    return kai.read_gangs(given[POD_GROUP], laid, given["", "Pod"])
+
+
+def node_labels(objects: Iterable[Found]) -> dict[str, dict[str, str]]:
     """The labels of the Nodes among these objects, by name."""
     nodes = _of([ObjectIdentity.of(where, raw) for where, raw in objects], [("", "Node")])
     return {one.at("metadata", "name").text(): one.at("metadata", "labels").strings() for one in nodes}

@@ -64,6 +64,14 @@ class NodeTree:
         """The domains of a higher level that contain these."""
         return self.domain[above][self.begins[level][domains]]
 
+    def common(self, low: int, high: int, lowest: int | None = None) -> int:
+        """The lowest level, not below `lowest`, at which one domain holds positions low .. high; ROOT if none does."""
+        if high <= low:
+            return ROOT
+        start = len(self.levels) - 1 if lowest is None else lowest
+        shared = (level for level in range(start, ROOT, -1) if self.domain[level][low] == self.domain[level][high - 1])
+        return next(shared, ROOT)
+
     def path(self, level: int, domain: int) -> Path:
         """The values from the top down; stand-ins are left out."""
         at = int(self.begins[level][domain])

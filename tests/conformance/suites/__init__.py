@@ -7,6 +7,9 @@ from collections.abc import Callable
 from .case import Case, NotRun, Prepared, difference
 from .cycles import one_cycle, waves
 from .encoding import encoding, prefix_encoding
+from .kai_allocate import allocate
+from .kai_plugin import building_block
+from .kai_segments import segments
 from .node_failure import node_failures
 from .placement import layered_replacement, placement, table_placement
 from .quota import available, dominant_share, fair_preemption, preemption
@@ -38,6 +41,9 @@ SUITES: dict[str, Callable[[Case], Prepared]] = {
     "random_cycle_wide": waves,
     "ungater": ungating,
     "node_failure": node_failures,
+    "kai_allocate_topology": allocate,
+    "kai_segments": segments,
+    "kai_topology_plugin": building_block,
     "upstream_tas": pod_groups,
     "volcano_hypernode": hyper_nodes,
 }

@@ -3,6 +3,7 @@
     Include(part)   part is one of those that a minimum of its siblings needs, or surplus
     Choose(part)    a domain for everything below the part
     Put(batch)      nodes for the pods of a batch
+    Total(part)     whether enough pods are placed below the part, where it needs a number of pods in all
 
 An item offers its alternatives one by one; the search takes the first, goes on, and comes back for the next one if a
 later item finds nothing. Larger parts come first, because small ones fit into what they leave, and parts that are bound
@@ -43,11 +44,10 @@ class Include:
             yield False
             return
         decided = [search.included[one.at] for one in above.parts if one.at in search.included]
-        if sum(decided) >= above.needed_parts:
-            yield False
-            return
-        yield True
-        if len(above.parts) - decided.count(False) > above.needed_parts:
+        is_enough = sum(decided) >= above.needed_parts
+        if not is_enough or search.lacks(self.part):
+            yield True
+        if (is_enough or len(above.parts) - decided.count(False) > above.needed_parts) and search.can_skip(self.part):
             yield False
 
     def accept(self, search: Search, choice: bool) -> None:
@@ -114,8 +114,8 @@ class Put:
         placed = sum(search.count_of(one) for one in self.part.batches if one in search.placed)
         later = sum(one.count for one in self.part.batches if one not in search.placed and one is not self.batch)
         needed = max(0, self.part.minimum - placed)
-        most = min(self.batch.count, needed)
-        return range(most, max(0, needed - later) - 1, -1)
+        most = min(self.batch.count, max(needed, search.lacks(self.part)))
+        return range(most, max(0, min(most, needed - later)) - 1, -1)
 
     def accept(self, search: Search, choice: Share) -> None:
         search.placed[self.batch] = choice
@@ -126,7 +126,24 @@ class Put:
         search.placed.pop(self.batch, None)
 
 
-Item = Include | Choose | Put
+class Total:
+    """Whether the pods placed below a part are as many as it needs in all."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+
+    def alternatives(self, search: Search) -> Iterator[bool]:
+        if not search.is_included(self.part) or search.placed_below(self.part) >= self.part.total:
+            yield True
+
+    def accept(self, search: Search, choice: bool) -> None:
+        """Nothing is chosen."""
+
+    def forget(self, search: Search) -> None:
+        """Nothing was chosen."""
+
+
+Item = Include | Choose | Put | Total
 
 
 def one_by_one(search: Search, batch: Batch, count: int) -> Iterator[Share]:
@@ -186,7 +203,7 @@ def agenda_of(part: Part) -> list[Item]:
         below.append(((1.0, -float(part.minimum)), "", puts))
     for _, _, more in sorted(below, key=lambda entry: (entry[0], entry[1])):
         items += more
-    return items
+    return [*items, Total(part)] if part.total else items
 
 
 def _hardness(part: Part) -> tuple[float, ...]:

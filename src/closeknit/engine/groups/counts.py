@@ -58,6 +58,17 @@ class DomainFree:
         self.version = -1
         self.nodes: IntArray = np.zeros((0, 0), dtype=np.int64)
         self.at: list[IntArray] = []
+        self._totals: list[IntArray] = []
+        self._totals_version = -1
+
+    def totals(self, level: int) -> IntArray:
+        """What the usable nodes of each domain of a level have when nothing runs on them."""
+        if not self._totals or self._totals_version < self.columns.nodes_changed:
+            usable = self.columns.table.usable[self.tree.rows]
+            whole = self.columns.allocatable[:, self.tree.rows] * usable
+            self._totals = [add_up(whole, begins[:-1]) for begins in self.tree.begins]
+            self._totals_version = self.columns.version
+        return self._totals[level]
 
     def refresh(self) -> None:
         version = self.columns.version

@@ -2,8 +2,8 @@
 
 Levels are tried from the preferred one upwards to the required one. Within a level, domains that hold the whole part
 with its surplus come first, then those that hold its minimum. Among them the fullest that fits is first (binpack), or
-the emptiest (spread): by the largest share of its free amounts that the part takes, wider domains before narrower ones,
-then by name.
+the emptiest (spread): by the largest share of its free amounts that the part takes, wider domains before narrower ones;
+of equal ones, by the share of all its amounts that is in use afterwards, then by name.
 """
 
 from __future__ import annotations
@@ -139,9 +139,20 @@ class _Level:
         keys += [self._aimed(aim, ids) for aim in reversed(self.aims)]
         for level in range(self._start() + 1, self.level):
             above = self.tree.ancestors(self.level, ids, level)
-            keys += [-sign * shares(amounts.at[level][:, above], self.part.need, self._pods_row), above]
-        keys += [-sign * shares(free[:, at], self.part.need, self._pods_row), ids]
+            keys += [*self._shares(level, above, amounts.at[level][:, above], sign), above]
+        keys += [*self._shares(self.level, ids, free[:, at], sign), ids]
         return np.lexsort(keys[::-1])
+
+    def _shares(self, level: int, ids: IntArray, free: IntArray, sign: int) -> Iterator[FloatArray]:
+        """Sort keys: the share of what is free; where some are equal, the share of everything that is in use then."""
+        found = -sign * shares(free, self.part.need, self._pods_row)
+        yield found
+        if len(set(found.tolist())) < len(found):
+            total = self.trial.free(self.tree).totals(level)[:, ids]
+            wanted = np.flatnonzero(self.part.need > 0)
+            wanted = wanted[wanted != self._pods_row]
+            after = total[wanted] - free[wanted] + self.part.need[wanted, None]
+            yield -sign * (after / np.maximum(total[wanted], 1)).max(axis=0, initial=0)
 
     def _aimed(self, aim: Aim, ids: IntArray) -> FloatArray:
         """How well each domain serves a group around: one that it uses, one that holds all its pods, most of them."""
@@ -158,11 +169,8 @@ class _Level:
 
     def _start(self) -> int:
         """The lowest level above this one at which one domain holds the whole scope; ROOT if none does."""
-        first, last = np.array([self.ids[0]]), np.array([self.ids[-1]])
-        for level in range(self.level - 1, ROOT, -1):
-            if self.tree.ancestors(self.level, first, level)[0] == self.tree.ancestors(self.level, last, level)[0]:
-                return level
-        return ROOT
+        low, high = self.tree.begins[self.level][self.ids[0]], self.tree.begins[self.level][self.ids[-1]]
+        return self.tree.common(int(low), int(high) + 1, self.level - 1)
 
 
 def shares(free: IntArray, need: IntArray, ignored: int) -> FloatArray:

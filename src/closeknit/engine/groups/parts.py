@@ -61,7 +61,11 @@ class Batch:
 
 @dataclass(eq=False, slots=True)
 class Part:
-    """`at` numbers the parts in the order of the file. `minimum` counts pods that have to be placed, beyond running."""
+    """`at` numbers the parts in the order of the file.
+
+    `minimum` counts the pods of its batches that have to be placed, beyond those that run; `total` those of everything
+    below it.
+    """
 
     group: Group
     at: int
@@ -72,6 +76,7 @@ class Part:
     parts: list[Part] = field(default_factory=list)
     running: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     minimum: int = 0
+    total: int = 0
     need: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     wants: Mapping[Shape, int] = field(default_factory=dict)
     all_wants: Mapping[Shape, int] = field(default_factory=dict)
@@ -140,6 +145,7 @@ class Reader:
         running = [batch.running for batch in part.batches] + [one.running for one in part.parts]
         part.running = np.concatenate(running) if running else part.running
         part.minimum = self._minimum(part)
+        part.total = max(0, (group.min_total or 0) - sum(len(one.running) for one in group.pod_sets))
         self._sum_up(part)
         self._check_running(part)
         return part
@@ -150,9 +156,11 @@ class Reader:
         return Batch(part, pod_set, charge, np.array(rows, dtype=np.int64))
 
     def _bounds(self, group: Group, constraint: Constraint | None) -> Bounds | None:
-        if constraint is None or constraint.spreads:
+        if constraint is None or (constraint.spreads and not constraint.topology):
             return None
         tree = self.trees.get(constraint.topology)
+        if tree is not None and constraint.spreads:
+            return None
         if tree is None:
             self._refuse(reason(Why.NO_TOPOLOGY, group=group.name, topology=constraint.topology))
             return None
@@ -209,6 +217,14 @@ class Reader:
         for one in part.parts:
             every.update(one.all_wants)
         part.need, part.wants, part.all_wants = need, +wants, +every
+        if len(every) == 1 and sum(wants.values()) < part.total:
+            self._raise(part)
+
+    def _raise(self, part: Part) -> None:
+        """All pods are of one shape, so at least `total` of them are placed."""
+        ((shape, _),) = part.all_wants.items()
+        part.wants = {shape: part.total}
+        part.need = self.columns.charge_vector(shape.charge) * part.total
 
     def _smallest(self, vectors: list[tuple[IntArray, int]], count: int) -> IntArray:
         """The sum of the `count` smallest of these vectors, each there several times, for each resource by itself."""

@@ -16,7 +16,7 @@ from ...model.request import Order, Request
 from ...state.snapshot import Snapshot
 from ...state.table import IntArray
 from ..policy import Policy
-from .agenda import Choose, Include, Put, agenda_of
+from .agenda import NOTHING, Choose, Include, Put, agenda_of
 from .fill import best
 from .parts import Batch, Part, Reader, Trees
 from .search import STEPS, OutOfSteps, Search
@@ -124,40 +124,58 @@ def _add_surplus(search: Search, top: Part) -> None:
 
 
 def _add_part(search: Search, part: Part) -> None:
+    """Place a surplus group inside the domain of its parent, or else anywhere in the parent's required domain."""
+    above = part.above
+    assert above is not None
+    if _added(search, part):
+        return
+    before = search.scopes.get(above.at)
+    search.scopes[above.at] = search.widest_scope(above)
+    _added(search, part)
+    if before is None:
+        del search.scopes[above.at]
+    else:
+        search.scopes[above.at] = before
+
+
+def _added(search: Search, part: Part) -> bool:
     items = [item for item in agenda_of(part) if not (isinstance(item, Include) and item.part is part)]
     search.included[part.at] = True
     mark = search.trial.mark()
     try:
         if search.run(items):
-            return
+            return True
     except OutOfSteps:
         pass
     search.trial.undo(mark)
     for item in items:
         item.forget(search)
     search.included[part.at] = False
+    return False
 
 
 def _add_pods(search: Search, batch: Batch) -> None:
-    rows, counts = search.placed.get(batch, (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)))
-    left = batch.count - int(counts.sum())
-    while left > 0:
-        scope = search.scope_of(batch.part).all_rows(search.size)
-        room = search.trial.room(batch, scope)
-        at_once = 1 if search.trial.has_rules(batch) else left
-        more, many = best(scope, room, at_once, search.aims_of(batch.part), search.order_of(batch.part))
-        if not len(more):
-            break
-        search.trial.take(batch, more, many)
-        rows, counts = np.concatenate((rows, more)), np.concatenate((counts, many))
-        left -= int(many.sum())
-    search.placed[batch] = rows, counts
+    """Place surplus pods inside the domain of their group, then anywhere in its required domain."""
+    for scope in (search.scope_of(batch.part), search.widest_scope(batch.part)):
+        left = batch.count - (search.count_of(batch) if batch in search.placed else 0)
+        while left > 0:
+            rows = scope.all_rows(search.size)
+            room = search.trial.room(batch, rows)
+            at_once = 1 if search.trial.has_rules(batch) else left
+            more = best(rows, room, at_once, search.aims_of(batch.part), search.order_of(batch.part))
+            if not len(more[0]):
+                break
+            search.trial.take(batch, *more)
+            before = search.placed.get(batch, NOTHING)
+            search.placed[batch] = np.concatenate((before[0], more[0])), np.concatenate((before[1], more[1]))
+            left -= int(more[1].sum())
 
 
 def _sorted(search: Search) -> dict[str, Placed]:
     """The rows of each pod set once, neighbours next to each other: in the order of its tree, else by row."""
     found: dict[str, Placed] = {}
-    for batch, (rows, counts) in search.placed.items():
+    for batch in (batch for part in search.top.walk() for batch in part.batches):
+        rows, counts = search.placed.get(batch, NOTHING)
         distinct, inverse = np.unique(rows, return_inverse=True)
         totals = np.zeros(len(distinct), dtype=np.int64)
         np.add.at(totals, inverse, counts)

@@ -19,8 +19,9 @@ import numpy as np
 
 from ...model.request import Order
 from ...model.shape import Shape
+from ...state.node_tree import ROOT
 from ...state.table import BoolArray, IntArray
-from .agenda import Choose, Include, Item, Put
+from .agenda import Choose, Include, Item, Put, Total
 from .fill import Aim, Share
 from .parts import Batch, Part, Trees
 from .scope import EVERYTHING, Scope
@@ -140,14 +141,21 @@ class Search:
         siblings = {one.at for part in item.part.lineage() if part.above is not None for one in part.above.parts}
         region = np.zeros(self.size, dtype=np.bool_)
         region[self._region(item).all_rows(self.size)] = True
+        totals = [part for part in item.part.lineage() if part.total]
         found: set[int] = set()
         for place in range(at):
             other = items[place]
             match other:
+                case _ if any(part in other.part.lineage() for part in totals):
+                    relevant = True
+                case _ if isinstance(item, Total):
+                    relevant = item.part in other.part.lineage()
                 case Include():
                     relevant = other.part.at in siblings or other.part.at in lineage
                 case Choose():
                     relevant = other.part.at in lineage
+                case Total():
+                    relevant = False
                 case Put():
                     rows = self.placed.get(other.batch, (np.empty(0, dtype=np.int64),))[0]
                     relevant = other.part is item.part or self._matters(item, other, rows, region)
@@ -191,6 +199,20 @@ class Search:
             if found is not None:
                 return found
         return EVERYTHING
+
+    def widest_scope(self, part: Part) -> Scope:
+        """The nodes that surplus of a part may use: everything inside the required domains around it."""
+        rows = np.ones(self.size, dtype=np.bool_)
+        for one in part.lineage():
+            chosen, bounds = self.scopes.get(one.at), one.bounds
+            if chosen is None or bounds is None or bounds.required == ROOT:
+                continue
+            places = bounds.tree.place[chosen.all_rows(self.size)]
+            home = bounds.tree.domain[bounds.required][int(places[0])] if len(places) else -1
+            inside = np.zeros(self.size, dtype=np.bool_)
+            inside[bounds.tree.rows[bounds.tree.domain[bounds.required] == home]] = True
+            rows &= inside
+        return Scope(rows=np.flatnonzero(rows))
 
     def scope_around(self, part: Part) -> Scope:
         return EVERYTHING if part.above is None else self.scope_of(part.above)
@@ -240,6 +262,27 @@ class Search:
                 if batch in self.placed and batch.shape in left:
                     left[batch.shape] -= self.count_of(batch)
         return {shape: count for shape, count in left.items() if count > 0}
+
+    def placed_below(self, part: Part) -> int:
+        """The pods that are placed below a part."""
+        batches = (batch for one in part.walk() for batch in one.batches)
+        return sum(self.count_of(batch) for batch in batches if batch in self.placed)
+
+    def lacks(self, part: Part) -> int:
+        """How many more pods the parts around need in all."""
+        return max((one.total - self.placed_below(one) for one in part.lineage() if one.total), default=0)
+
+    def can_skip(self, part: Part) -> bool:
+        """Whether the parts around can have enough pods in all without this part."""
+        return all(self._possible(one, part) >= one.total for one in part.lineage() if one.total and one is not part)
+
+    def _possible(self, part: Part, without: Part) -> int:
+        """The pods that are placed below a part, or may still be."""
+        found = 0
+        for one in part.walk():
+            if self.is_included(one) and without not in one.lineage():
+                found += sum(self.count_of(batch) if batch in self.placed else batch.count for batch in one.batches)
+        return found
 
     def count_of(self, batch: Batch) -> int:
         return int(self.placed[batch][1].sum())

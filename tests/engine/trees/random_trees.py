@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from closeknit.model.node import Node
@@ -28,10 +28,11 @@ class Case:
     request: Request
 
 
-def random_case(seed: int) -> Case:
+def random_case(seed: int, more: int = 0) -> Case:
+    """The case of a seed; with `more`, every node has that much more free CPU and that many more free pods."""
     random = Random(seed)
     depth = random.randint(1, 3)
-    nodes = _nodes(random, depth)
+    nodes = [_grown(node, more) for node in _nodes(random, depth)]
     columns = node_columns(NodeTable.of(nodes))
     trees = {"net": tree_over(columns.table, Topology("net", LEVELS[3 - depth :]))}
     if random.random() < 0.25:
@@ -52,6 +53,11 @@ def _nodes(random: Random, depth: int) -> list[Node]:
     return found
 
 
+def _grown(node: Node, more: int) -> Node:
+    room = {**node.allocatable, "cpu": node.allocatable["cpu"] + 1000 * more, "pods": node.allocatable["pods"] + more}
+    return replace(node, allocatable=room)
+
+
 class _Maker:
     """Groups of a random tree."""
 
@@ -69,12 +75,8 @@ class _Maker:
             sets = tuple(self._pods(f"{name}-{at}") for at in range(random.choice((1, 1, 1, 2))))
             total = sum(one.count for one in sets)
             return Group(sets, name, constraint, min_pods=random.choice((None, None, None, max(1, total - 1))))
-        members = []
-        for _ in range(random.randint(1, 4)):
-            if self.groups < MOST_GROUPS:
-                members.append(self.group(depth + 1, level))
-        if not members:
-            members = [self._leaf(name)]
+        wanted = range(random.randint(1, 4))
+        members = [self.group(depth + 1, level) for _ in wanted if self.groups < MOST_GROUPS] or [self._leaf(name)]
         most = random.choice((None, None, max(1, len(members) - 1)))
         return Group(tuple(members), name, constraint, min_groups=most)
 
@@ -92,8 +94,8 @@ class _Maker:
         required = random.randint(max(above, 0), len(levels) - 1) if random.random() < 0.7 else None
         low = required if required is not None else max(above, 0)
         preferred = random.randint(low, len(levels) - 1) if required is None or random.random() < 0.5 else None
-        named = (None if one is None else levels[one] for one in (required, preferred))
-        return Constraint(*named, topology="net"), above if required is None else required
+        outer, inner = (None if one is None else levels[one] for one in (required, preferred))
+        return Constraint(outer, inner, topology="net"), above if required is None else required
 
     def _pods(self, name: str) -> PodSet:
         return PodSet(name, self.random.choice((1, 1, 2, 3, 4, 6)), self.random.choice(self.shapes))

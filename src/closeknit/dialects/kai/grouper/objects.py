@@ -1,0 +1,150 @@
+"""The groups of everything in a set of files: jobs, pods, PodGroups and the objects that they refer to.
+
+A job whose pods are not among the objects gets those that its controller would create. A pod that names its PodGroup
+stays in it. Pods whose owner is missing are grouped by the reference to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from ....model.mistake import Mistake
+from ....model.topology import Topology
+from ...kueue.jobs.identity import ObjectIdentity
+from ...kueue.jobs.train_job import RUNTIMES
+from .. import keys
+from ..admin import POD_GROUP, QUEUE, TOPOLOGIES
+from ..gang import group_of, read_gang
+from ..levels import topology_of
+from ..queue import check_queue
+from .grouping import Grouped, Grouping, deciding, group_pods, key_of
+from .kinds import GROUP_KINDS, POD_KEY
+from .owners import Chain, Found, OwnerChains
+from .plan import Raw
+
+
+@dataclass(slots=True)
+class GroupedObjects:
+    """The groups that were made, then those among the objects; none if there are mistakes.
+
+    `skipped` are the kinds of objects that have no pods, each once.
+    """
+
+    groupings: list[Grouping] = field(default_factory=list)
+    topologies: dict[str, Topology] = field(default_factory=dict)
+    mistakes: list[Mistake] = field(default_factory=list)
+    warnings: list[Mistake] = field(default_factory=list)
+    skipped: dict[str, None] = field(default_factory=dict)
+
+    def take(self, grouped: Grouped) -> None:
+        self.groupings += grouped.groupings
+        self.mistakes += grouped.mistakes
+        self.warnings += grouped.warnings
+
+
+def group_objects(objects: Iterable[Found], like_kai: bool = False) -> GroupedObjects:
+    """The groups of all pods in these objects, checked against the Topologies among them if there are any."""
+    return _Files(objects, like_kai).grouped()
+
+
+class _Files:
+    """`sets` are the pods by the owner whose kind decides, with the chain of owners; `named` are those of PodGroups."""
+
+    def __init__(self, objects: Iterable[Found], like_kai: bool) -> None:
+        self.like_kai, self.result = like_kai, GroupedObjects()
+        self.objects = [(one, ObjectIdentity.of(*one)) for one in objects]
+        self.owners = OwnerChains(self.objects)
+        self.named: dict[tuple[str, str], list[Found]] = {}
+        self.sets: dict[int, tuple[Chain, list[Found]]] = {}
+        self.have_pods: set[int] = set()
+
+    def grouped(self) -> GroupedObjects:
+        result = self.result
+        for _, identity in self.objects:
+            self._read_admin(identity)
+        for one, identity in self.objects:
+            if key_of(identity) == POD_KEY:
+                self._add(one, identity.namespace, self.owners.chain(one[1], identity.namespace))
+        for one, identity in self.objects:
+            self._plan(one, identity)
+        for chain, pods in self.sets.values():
+            result.take(group_pods(chain, pods, self.like_kai, result.topologies))
+        self._add_given()
+        if not result.mistakes:
+            self._check()
+        if result.mistakes:
+            result.groupings = []
+        return result
+
+    def _read_admin(self, identity: ObjectIdentity) -> None:
+        if key_of(identity) in TOPOLOGIES:
+            topology = topology_of(identity.field)
+            if topology is not None:
+                self.result.topologies[topology.name] = topology
+        elif key_of(identity) == QUEUE:
+            check_queue(identity.field)
+        self.result.mistakes += identity.field.report.mistakes
+
+    def _add(self, pod: Found, namespace: str, chain: Chain) -> None:
+        self.have_pods |= {id(raw) for _, raw in chain}
+        name = group_of(pod[1])
+        if name:
+            self.named.setdefault((namespace, name), []).append(pod)
+            return
+        if any(_skips(raw) for _, raw in (*chain, pod)):
+            skipped = ObjectIdentity.of(*pod).field
+            skipped.warn(f"has {keys.SKIP} and names no PodGroup", f"add the annotation {keys.POD_GROUP}")
+            self.result.warnings += skipped.report.warnings
+            return
+        at = deciding(chain)
+        by = chain[at][1] if at < len(chain) else pod[1]
+        self.sets.setdefault(id(by), (chain[: at + 1], []))[1].append(pod)
+
+    def _plan(self, one: Found, identity: ObjectIdentity) -> None:
+        """Add the pods that a job would get, if none of its own are among the objects."""
+        if key_of(identity) in (*TOPOLOGIES, QUEUE, POD_GROUP, POD_KEY) or id(one[1]) in self.have_pods:
+            return
+        above = self.owners.chain(one[1], identity.namespace)
+        if any(raw.get("spec") for _, raw in above):
+            return  # the pods of its owner are planned, or there
+        inner = self.owners.inside(one, identity)
+        job = None if inner is None else ObjectIdentity.of(*inner)
+        if inner is None or job is None or key_of(job) not in GROUP_KINDS:
+            self.result.mistakes += identity.field.report.mistakes
+            if identity.kind not in RUNTIMES:
+                self.result.skipped[f"{identity.version}/{identity.kind}"] = None
+            return
+        chain = (*above, one) if inner is one else (*above, one, inner)
+        pods = list(GROUP_KINDS[key_of(job)].pods(job.field))
+        for raw in pods:
+            self._add((one[0], raw), identity.namespace, chain)
+        if not pods:
+            job.field.warn("has no pods among the objects, and none can be planned for it")
+        self.result.mistakes += job.field.report.mistakes
+        self.result.warnings += job.field.report.warnings
+
+    def _add_given(self) -> None:
+        """Add the PodGroups among the objects, with the pods that name them."""
+        for (where, raw), identity in self.objects:
+            if key_of(identity) == POD_GROUP:
+                pods = self.named.pop((identity.namespace, identity.name), [])
+                self.result.groupings.append(Grouping(raw, tuple(pod for _, pod in pods), "", where))
+        for (namespace, name), pods in self.named.items():
+            first = ObjectIdentity.of(*pods[0]).field.at("metadata", "annotations", keys.POD_GROUP)
+            others = f" ({len(pods)} pods do)" if len(pods) > 1 else ""
+            first.warn(f'names PodGroup "{namespace}/{name}"{others}, which is not among the objects', "add it")
+            self.result.warnings += first.report.warnings
+
+    def _check(self) -> None:
+        """Read every group as a scheduler would; mistakes in one that was made are those of its job."""
+        for one in self.result.groupings:
+            pods = [(one.where, pod) for pod in one.pods]
+            gang = read_gang((one.where, one.pod_group), pods, self.result.topologies or None)
+            if isinstance(gang, tuple):
+                of = f" of {one.owner}" if one.owner else ""
+                self.result.mistakes += [replace(mistake, what=mistake.what + of) for mistake in gang]
+
+
+def _skips(raw: Raw) -> bool:
+    return ObjectIdentity.of("", raw).field.at("metadata", "annotations", keys.SKIP).text() == "true"
