@@ -10,8 +10,9 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from closeknit.engine.fit import fit_of
+from closeknit.engine.groups.agenda import Choose, Include, Item, Put, agenda_of
 from closeknit.engine.groups.parts import Batch, Part, Reader
 from closeknit.engine.groups.place import GroupResult, place_groups
+from closeknit.engine.groups.search import OutOfSteps, Search
+from closeknit.engine.groups.trial import Trial
 from closeknit.engine.policy import Policy
 from closeknit.model.reason import Reason
 from closeknit.state.node_tree import ROOT, NodeTree
@@ -143,6 +147,30 @@ def preferred_used(result: GroupResult, top: Part) -> int:
     return total
 
 
+class Greedy(Search):
+    """As KAI places groups: the first nodes that work, and after a failure the next domain of a group around it."""
+
+    def _alternatives(self, item: Item) -> Iterator[Any]:
+        found = item.alternatives(self)
+        return islice(found, 1) if isinstance(item, Put) else found
+
+    def _causes(self, items: Sequence[Item], at: int) -> set[int]:
+        lineage = {part.at for part in items[at].part.lineage()}
+        chosen = (place for place in range(at) if isinstance(items[place], Choose | Include))
+        return {place for place in chosen if items[place].part.at in lineage}
+
+
+def placed_greedily(case: Case, top: Part, steps: int) -> bool:
+    trial = Trial(case.columns, Policy())
+    start = trial.mark()
+    try:
+        return Greedy(trial, case.trees, top, "binpack", steps).run(agenda_of(top))
+    except OutOfSteps:
+        return False
+    finally:
+        trial.undo(start)
+
+
 @dataclass
 class Score:
     found: int = 0
@@ -153,7 +181,8 @@ class Score:
 
 
 def compare(seeds: Iterable[int], steps: int) -> tuple[Score, dict[str, int]]:
-    ours, counts = Score(), {"feasible": 0, "infeasible": 0, "unsolved": 0, "proved": 0, "invalid": 0}
+    names = ("feasible", "infeasible", "unsolved", "proved", "invalid", "greedy")
+    ours, counts = Score(), dict.fromkeys(names, 0)
     for seed in seeds:
         case = random_case(seed)
         top = Reader(case.columns, case.trees).read(case.request)
@@ -175,6 +204,7 @@ def compare(seeds: Iterable[int], steps: int) -> tuple[Score, dict[str, int]]:
                 ours.wrong.append(seed)
         else:
             counts["feasible"] += 1
+            counts["greedy"] += placed_greedily(case, top, steps)
             if result.fits:
                 ours.found += 1
                 if exact.domains:
@@ -194,12 +224,17 @@ def main() -> None:
     options = parser.parse_args()
     start = time.perf_counter()
     ours, counts = compare(range(options.first, options.first + options.cases), options.steps)
-    print(counts, f"{time.perf_counter() - start:.0f} s")
-    print(f"found {ours.found}, missed {ours.missed}, wrong {ours.wrong}")
+    feasible, infeasible = max(counts["feasible"], 1), max(counts["infeasible"], 1)
+    print(f"{options.cases} cases in {time.perf_counter() - start:.0f} s: {counts['unsolved']} not solved exactly\n")
+    print(f"{'':42}{'closeknit':>12}{'greedy':>12}")
+    print(f"{'a placement exists':32}{counts['feasible']:10}{ours.found:12}{counts['greedy']:12}  found")
+    print(f"{'':42}{ours.found / feasible:12.2%}{counts['greedy'] / feasible:12.2%}")
+    print(f"{'none exists':32}{counts['infeasible']:10}{counts['proved']:12}{'':12}  proved")
+    print(f"{'':42}{counts['proved'] / infeasible:12.2%}")
     print(f"preferred domains / optimal: mean {np.mean(ours.ratios):.3f}, worst {np.max(ours.ratios):.2f}")
-    print(
-        f"steps: median {np.median(ours.steps):.0f}, 99th {np.percentile(ours.steps, 99):.0f}, most {max(ours.steps)}"
-    )
+    median, high = np.median(ours.steps), np.percentile(ours.steps, 99)
+    print(f"steps: median {median:.0f}, 99th percentile {high:.0f}, most {max(ours.steps)}")
+    print(f"not found: {ours.missed or 'none'}; wrong: {ours.wrong or 'none'}")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ TOOLS = ("pytest", "hypothesis", "pytest-xdist")
 TESTS = (
     *("tests/model", "tests/state", "tests/cluster/kube/test_client.py", "tests/cluster/test_files.py"),
     *("tests/host/test_rest.py", "tests/host/test_runtime.py", "tests/host/test_maintenance.py"),
+    *("tests/cluster/embedded/rest/test_connections.py", "tests/attacks/test_bodies.py"),
     *(
         "tests/cluster/embedded/test_certificate.py",
         "tests/report",

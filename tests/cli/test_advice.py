@@ -88,6 +88,13 @@ def test_the_obvious_remedy_is_named(ck: Run, name: str, remedy: str) -> None:
     assert remedy in said(ck("explain", name))
 
 
+def test_a_reason_that_names_quota_says_so_where_quota_is_free(ck: Run) -> None:
+    said_of_it = "WaitingForQuota (quota is free, room on the nodes is short)"
+    assert said_of_it in ck("explain", "third").out.splitlines()[0]
+    assert said_of_it in ck("get", "jobs").out
+    assert "quota is free" not in ck("explain", "poor").out
+
+
 def test_the_doctor_examines_the_embedded_host(ck: Run) -> None:
     ran = ck("doctor")
     assert ran.code == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -108,3 +109,12 @@ def test_the_streams_are_as_before_when_a_command_has_ended() -> None:
     with pytest.raises(SystemExit):
         main(["gates"])
     assert (sys.stdout, sys.stderr) == before
+
+
+def test_control_sequences_are_escaped_in_a_pipe_too(tmp_path: Path) -> None:
+    job = '{apiVersion: batch/v1, kind: Job, metadata: {name: "a\\u001b[2Jb"}, spec: {}}'
+    (tmp_path / "job.yaml").write_text(job)
+    words = [sys.executable, "-m", "closeknit", "check", str(tmp_path / "job.yaml")]
+    told = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert "a\\u001b[2Jb" in told.stdout
+    assert "\x1b" not in told.stdout

@@ -50,10 +50,23 @@ def test_a_job_that_waits_for_the_window_is_explained_by_it(live: Live, ck: Run)
     live.until(lambda store: any("late" in one["metadata"]["name"] for one in store.all(kinds.WORKLOAD)))
     told = ck("explain", "job/late")
     assert 'maintenance "all-b1" from' in told.out, told.out
-    assert "is over, cancel it, or limit the job's execution time" in told.out
+    assert "is over, or cancel it; before it begins, a job whose label" in told.out
     assert ck("delete", "maintenance", "all-b1", "all-b2").code == 0
     live.until(admitted("late"))
     ck("delete", "job", "late")
+
+
+@pytest.mark.parametrize("named", [["--name", "twice"], []], ids=["named", "unnamed"])
+def test_a_window_that_exists_already_is_named_with_the_command_that_cancels_it(
+    live: Live, ck: Run, named: list[str]
+) -> None:
+    words = ["node", "maintain", "r4", "--from", "2199-01-01T00:00:00Z", "--until", "2199-01-02T00:00:00Z", *named]
+    assert ck(*words).code == 0
+    [name] = live.do(windows)
+    refused = ck(*words)
+    assert f"maintenance/{name}: exists already" in refused.err
+    assert f"node maintain --cancel {name}" in refused.err
+    assert ck("node", "maintain", "--cancel", name).code == 0
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from closeknit.cli.main import main
+from closeknit.report.bars import BORROWED, FREE, OURS, USED
 from observe.written import cluster_queue, flavor, folder, local_queue, namespace, small_cluster, workload
 
 SAMPLE = str(Path(str(files("closeknit") / "samples")) / "cluster")
@@ -31,6 +32,13 @@ def test_the_sample_of_the_tour(capsys: pytest.CaptureFixture[str]) -> None:
     assert "nvidia.com/gpu ▒▒▒▒▒▒▒▒▒▒▒▓▓▓▓▓ 48 of 32 used, 16 borrowed" in shown
     assert "nvidia.com/gpu ▒▒▒▒▒▒▒▒░░░░░░░░ 16 of 32 used, 16 lent" in shown
     assert "LocalQueue" not in out
+
+
+def test_the_help_explains_the_marks_that_bars_have(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "--help")
+    said = " ".join(out.split())
+    assert f"`{USED}` is usage within the queue's own quota, `{BORROWED}` is borrowed, `{FREE}` is free" in said
+    assert OURS not in said
 
 
 def test_wide_shows_local_queues(capsys: pytest.CaptureFixture[str]) -> None:

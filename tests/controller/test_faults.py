@@ -246,3 +246,18 @@ def _run(plane: ControlPlane, now: float) -> None:
     while (at := plane.due()) is not None and at <= now:
         for write in plane.step(now):
             plane.done(write, {}, now)
+
+
+def test_a_limit_range_that_cannot_be_read_leaves_the_others_of_its_namespace() -> None:
+    lab = centre()
+    lab.settle()
+    plane, limits = lab.cluster.control_plane, [{"type": "Container", "default": {"cpu": "1"}}]
+    for name, spec in (("a", {"limits": limits}), ("b", "spoiled"), ("c", {"limits": limits})):
+        meta = {"name": name, "namespace": "default", "uid": name, "resourceVersion": "1"}
+        raw = {"apiVersion": "v1", "kind": "LimitRange", "metadata": meta, "spec": spec}
+        plane.see(Change(lab.store.version, "ADDED", kinds.LIMIT_RANGE, raw))
+    assert len(plane.cache.world.limit_ranges["default"]) == 2
+    gone = {"metadata": {"name": "b", "namespace": "default"}, "spec": "spoiled"}
+    plane.see(Change(lab.store.version, "DELETED", kinds.LIMIT_RANGE, gone))
+    lab.advance(600)
+    assert plane.redelivery.due() is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from closeknit.cluster import kinds
 from closeknit.deploy import kinds as server_kinds
 from closeknit.deploy.bundle import stages
+from closeknit.deploy.crds import KUEUE_KINDS
 from closeknit.deploy.doctor import Finding, FindingLevel, examine, lease
 from closeknit.deploy.objects import InstallOptions
 from deploy.server import Server
@@ -149,6 +151,33 @@ def test_a_definition_that_does_not_serve_our_version_is_a_problem() -> None:
     old["spec"]["versions"][1]["served"] = False
     text = "workloads.kueue.x-k8s.io serves v1beta1, not v1beta2"
     assert ailments(healthy(old)) == [("definitions", "problem", text)]
+
+
+CONVERT = "manifests of older versions: `closeknit convert` rewrites them"
+
+
+def of_kueue(versions: list[str]) -> Server:
+    """All definitions are Kueue's, with these versions."""
+    server = healthy()
+    for kind in KUEUE_KINDS:
+        one = server.named(server_kinds.CRD, kind.resource)
+        one["metadata"]["labels"] = {}
+        one["spec"]["versions"] = [{"name": name, "served": True, "storage": name == "v1beta2"} for name in versions]
+        one["status"] = {"storedVersions": ["v1beta2"], "conditions": [{"type": "Established", "status": "True"}]}
+    return server
+
+
+@pytest.mark.parametrize(
+    ("server", "is_told"),
+    [(healthy, True), (lambda: of_kueue(["v1beta2"]), True), (lambda: of_kueue(["v1beta1", "v1beta2"]), False)],
+    ids=["ours", "adopted", "Kueue's"],
+)
+def test_where_only_our_version_is_served_the_command_that_converts_others_is_named(
+    server: Callable[[], Server], is_told: bool
+) -> None:
+    [found] = [one for one in findings(server()) if one.check == "definitions"]
+    assert found.state is FindingLevel.OK
+    assert (CONVERT in found.text) is is_told
 
 
 def test_a_policy_that_is_gone_is_a_problem() -> None:

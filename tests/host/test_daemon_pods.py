@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 from closeknit.cluster import kinds
 from host.centre import centre
 from host.lab import condition
@@ -63,7 +65,7 @@ def test_their_room_is_counted_once() -> None:
 def test_they_start_though_the_quota_is_used_up() -> None:
     lab = centre()
     cpu = {"name": "cpu", "nominalQuota": "0"}
-    groups = lab.get(kinds.CLUSTER_QUEUE, "cq")["spec"]["resourceGroups"]
+    groups = deepcopy(lab.get(kinds.CLUSTER_QUEUE, "cq")["spec"]["resourceGroups"])
     groups[0]["flavors"][0]["resources"][0] = cpu
     lab.patch(kinds.CLUSTER_QUEUE, "", "cq", {"spec": {"resourceGroups": groups}})
     lab.apply(DAEMON)

@@ -65,18 +65,29 @@ async def _nothing(_: Follows) -> None:
     """Do nothing meanwhile."""
 
 
-def play(server: Kinds, story: Story, *, meanwhile: Story = _nothing) -> None:
-    """Run `story` once everything is listed, and `meanwhile` concurrently. The client never gives up by itself."""
+def play(
+    server: Kinds,
+    story: Story,
+    *,
+    meanwhile: Story = _nothing,
+    see: Callable[[Change], None] = lambda _: None,
+) -> None:
+    """Run `story` once everything is listed, and `meanwhile` concurrently. The client never gives up by itself.
+
+    `see` is called with every change first.
+    """
 
     async def run() -> None:
         async with scripted(server.answer) as client:
             client.retries = PATIENCE
             delivered: list[Change] = []
-            found = Follows(
-                server,
-                InformerSet(client, (JOB, JOB_SET, RUNTIME_CLASS, WORKLOAD, POD), delivered.append, lambda _: None),
-                delivered,
-            )
+
+            def tell(change: Change) -> None:
+                see(change)
+                delivered.append(change)
+
+            wanted = (JOB, JOB_SET, RUNTIME_CLASS, WORKLOAD, POD)
+            found = Follows(server, InformerSet(client, wanted, tell, lambda _: None), delivered)
             async with asyncio.timeout(20), asyncio.TaskGroup() as group:
                 group.create_task(meanwhile(found))
                 async with found.informers.running():
@@ -87,6 +98,23 @@ def play(server: Kinds, story: Story, *, meanwhile: Story = _nothing) -> None:
 
 def everything() -> Kinds:
     return Kinds(JOB, JOB_SET, RUNTIME_CLASS, WORKLOAD, POD)
+
+
+def test_an_object_whose_change_raises_does_not_stop_the_others_of_its_kind(said: Callable[[], list[str]]) -> None:
+    server = everything()
+
+    def see(change: Change) -> None:
+        if change.key.name == "bad":
+            raise RuntimeError("broken on purpose")
+
+    async def story(one: Follows) -> None:
+        for name in ("bad", "good"):
+            await server.show(JOB, name)
+        await one.until(lambda: one.delivered == ["ADDED good"])
+        assert one.off == {}
+        assert [text for text in said() if "bad" in text]
+
+    play(server, story, see=see)
 
 
 def test_a_kind_that_becomes_served_is_watched_and_one_that_disappears_is_dropped(

@@ -316,7 +316,38 @@ def test_where_colours_repeat_no_neighbour_has_the_same_one() -> None:
         lab.advance(1)
         lab.look()
     lab.advance(5)
-    shown = lab.look()
-    cells = [one.colour % len(COLOURS) for one in shown.hosts() if one.colour >= 0]
-    assert len(cells) == 60
-    assert all(one != other for one, other in pairwise(cells))
+    assert len(_coloured(lab)) == 60
+    assert all(one != other for one, other in pairwise(_coloured(lab)))
+
+
+def test_a_colour_that_is_free_again_is_not_used_beside_a_host_of_the_same_one() -> None:
+    """The first colour that is free is that of run-1, which run-21 has too; the only host that is free is beside it."""
+    lab = Watched()
+    for raw in (*hosts(1, 3, 8), topology(), flavor(), cluster_queue("team", 999), local_queue("team", "team")):
+        lab.create(raw)
+    lab.advance(1)
+    for number in range(24):
+        lab.create(job(f"run-{number}", "team", 1))
+        lab.advance(1)
+        lab.look()
+    places = {pod["metadata"]["labels"]["batch.kubernetes.io/job-name"]: pod["spec"]["nodeName"] for pod in lab.pods()}
+    order = [one.name for one in lab.look().hosts()]
+    beside = order[order.index(places["run-21"]) - 1]
+    [neighbour] = [name for name, host in places.items() if host == beside]
+    lab.patch(kinds.NODE, "", places["run-1"], {"spec": {"unschedulable": True}})
+    for name in ("run-1", neighbour):
+        lab.delete(kinds.JOB, "default", name)
+    lab.advance(60)
+    lab.look()
+    lab.create(job("new", "team", 1))
+    lab.advance(5)
+    assert lab.host(beside).colour >= 0, "it runs there"
+    assert all(one != other for one, other in pairwise(_coloured(lab)) if one is not None)
+
+
+def _coloured(lab: Watched) -> list[int | None]:
+    """The colour of each host that runs a job, None for others between them."""
+    cells = [one.colour for one in lab.look().hosts()]
+    while cells and cells[-1] < 0:
+        cells.pop()
+    return [one % len(COLOURS) if one >= 0 else None for one in cells]

@@ -235,3 +235,17 @@ def test_fail_fast_decides_whether_a_job_waits_for_a_node_in_its_rack(fail_fast:
         lab.advance(60)
         assert set(hosts(lab).values()) == {"h00", "h02", "new"}
         assert evictions(lab.workloads()[0]) == {}
+
+
+def test_a_pod_deleted_from_a_cordoned_host_waits_there_while_its_job_runs_on() -> None:
+    lab = running()
+    shared = next(host for host in planned(lab) if list(hosts(lab).values()).count(host) == 2)
+    lab.patch(kinds.NODE, "", shared, {"spec": {"unschedulable": True}})
+    first = next(pod for pod in lab.pods() if pod["spec"].get("nodeName") == shared)
+    lab.delete(kinds.POD, "default", first["metadata"]["name"])
+    lab.advance(300)
+    assert lab.get(kinds.JOB, "one")["status"]["failed"] == 1, "only the pod that was deleted"
+    assert len(hosts(lab)) == 4
+    lab.patch(kinds.NODE, "", shared, {"spec": {"unschedulable": None}})
+    lab.advance(60)
+    assert len(hosts(lab)) == 5

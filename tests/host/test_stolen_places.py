@@ -9,7 +9,7 @@ import pytest
 from closeknit.cluster import kinds
 from closeknit.host.embedded import EmbeddedOptions
 from closeknit.model.gates import Gates
-from host.centre import HOST, centre
+from host.centre import HOST, RACK, centre
 from host.jobs_of_each_kind import APP_WRAPPER, GROUP, JOB, JOB_SET, STATEFUL_SET, TRAIN_JOB, Case
 from host.lab import Lab, Raw, condition
 
@@ -97,11 +97,40 @@ def test_a_pod_that_names_an_owner_that_does_not_exist_stays_gated() -> None:
     assert stays_gated(lab)
 
 
-def test_a_pod_owned_by_a_config_map_stays_gated() -> None:
-    lab = running(JOB)
+@pytest.mark.parametrize("case", [JOB, JOB_SET, APP_WRAPPER], ids=lambda case: case.name)
+def test_a_pod_owned_by_a_config_map_stays_gated(case: Case) -> None:
+    lab = running(case)
     made = lab.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "default"}})
     steal(lab, ownerReferences=owner({**made, "apiVersion": "v1", "kind": "ConfigMap"}))
     assert is_gated(thief(lab))
+
+
+DEPLOYMENT = """
+apiVersion: workload.codeflare.dev/v1beta2
+kind: AppWrapper
+metadata: {name: one, namespace: default, labels: {kueue.x-k8s.io/queue-name: lq}}
+spec:
+  components:
+  - template:
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata: {name: site}
+      spec:
+        replicas: 2
+        selector: {matchLabels: {app: site}}
+        template:
+          metadata:
+            labels: {app: site}
+            annotations: {kueue.x-k8s.io/podset-required-topology: RACK}
+          spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}]}
+"""
+
+
+def test_pods_of_a_wrapped_deployment_are_members_though_their_replica_set_is_not_watched() -> None:
+    lab = centre()
+    lab.apply(DEPLOYMENT.replace("RACK", RACK))
+    lab.advance(10)
+    assert [bool(pod["spec"].get("nodeName")) for pod in lab.pods()] == [True, True]
 
 
 def test_a_forged_rank_does_not_disturb_the_ranks_of_the_members() -> None:

@@ -6,8 +6,10 @@ import json
 from typing import Any
 
 import msgspec
+import pytest
 
 from closeknit.cluster import kinds
+from closeknit.cluster.kinds import Kind
 from closeknit.dialects import core
 from closeknit.host.trimming import Trimmer
 
@@ -74,3 +76,19 @@ def test_where_every_pod_may_be_managed_all_are_stored_whole() -> None:
 def test_a_node_is_kept_without_its_images() -> None:
     node = {"metadata": {"name": "n"}, "status": {"images": [{"names": ["x"]}], "allocatable": {"cpu": "1"}}}
     assert Trimmer()(kinds.NODE, json.dumps(node).encode())["status"] == {"allocatable": {"cpu": "1"}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "odd"),
+    [
+        (kinds.POD, {"spec": {"containers": 7}}),
+        (kinds.POD, {"spec": None}),
+        (kinds.POD, {"status": []}),
+        (kinds.NODE, {"status": None}),
+        (kinds.NODE, {"status": "up"}),
+    ],
+)
+def test_an_object_of_an_unexpected_form_is_stored_whole(kind: Kind, odd: dict[str, Any]) -> None:
+    raw = {"metadata": {"name": "x", "uid": "u"}, "spec": {}, **odd}
+    for data in (json.dumps(raw).encode(), json.loads(json.dumps(raw))):
+        assert Trimmer()(kind, data) == raw

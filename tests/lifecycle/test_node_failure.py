@@ -377,6 +377,11 @@ class TestStrays:
         assert ended(look(unready(10), workload("n"), running, WAITS)) == ["p"]
         assert listed(unready(10), workload("n"), running, WAITS) is None
 
+    @pytest.mark.parametrize("node", [unready(10), ready(NO_SCHEDULE)])
+    def test_with_our_gate_it_waits_while_others_keep_the_node(self, node: Node) -> None:
+        assert ended(look(node, workload("n"), pod(name="other"), WAITS, gates=OURS)) == []
+        assert ended(look(node, workload("n"), pod(name="other", phase="Failed"), WAITS, gates=OURS)) == ["p"]
+
     @pytest.mark.parametrize("node", [ready(), ready(NO_SCHEDULE), unready(40)])
     def test_pods_of_a_workload_that_moved_away_are_failed_whatever_the_node_is_like(self, node: Node) -> None:
         assert ended(look(node, workload("m"), WAITS)) == ["p"]

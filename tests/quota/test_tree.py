@@ -196,6 +196,7 @@ class TestNames:
             [cohort("m", "n"), cohort("n", "m"), cohort("below", "n"), cohort("r", "", 1)],
         )
         assert tree.cyclic == {"a", "b"}
+        assert tree.rootless == {"m", "n", "below"}
         assert left(tree, "c") == 6
 
     def test_a_cohort_that_is_its_own_parent_is_a_cycle(self) -> None:

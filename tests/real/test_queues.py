@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 from closeknit.observe.pool_form import RACK
 from closeknit.quota.tree import MOST_LEVELS
 from contract.objects import path
@@ -52,13 +56,41 @@ def test_a_cohort_that_is_too_deep_says_so(scene: Scene) -> None:
     for level, parent in enumerate(parents):
         spec = {"parentName": parent} if parent else {}
         scene.of_all(apiVersion=KUEUE, kind="Cohort", metadata={"name": f"{scene.name}-{level}"}, spec=spec)
-    deepest = path(f"{KUEUE}/cohorts", None, f"{scene.name}-{MOST_LEVELS}")
+    deepest = f"{scene.name}-{MOST_LEVELS}"
+    scene.until(lambda: unusable(scene, deepest) == ["CohortTooDeep"], "the cohort below the last level reports it")
 
-    def said() -> list[str]:
-        status = scene.api.get(deepest).body.get("status") or {}
-        return [one["reason"] for one in status.get("conditions") or () if one["status"] == "False"]
 
-    scene.until(lambda: said() == ["CohortTooDeep"], "the cohort below the last level reports it")
+def unusable(scene: Scene, cohort: str) -> list[str]:
+    """Why a cohort cannot be used."""
+    status = scene.api.get(path(f"{KUEUE}/cohorts", None, cohort)).body.get("status") or {}
+    return [one["reason"] for one in status.get("conditions") or () if one["status"] == "False"]
+
+
+def test_a_cycle_of_cohorts_says_so_until_it_is_broken(scene: Scene) -> None:
+    names = [f"{scene.name}-{one}" for one in "ab"]
+    for name, parent in zip(names, reversed(names), strict=True):
+        scene.of_all(apiVersion=KUEUE, kind="Cohort", metadata={"name": name}, spec={"parentName": parent})
+    scene.until(lambda: [unusable(scene, one) for one in names] == [["CohortCycle"]] * 2, "both report it")
+    where = path(f"{KUEUE}/cohorts", None, names[0])
+    assert scene.api.merge(where, {"spec": {"parentName": None}}).status == 200
+    scene.until(lambda: [unusable(scene, one) for one in names] == [[], []], "neither does")
+
+
+def test_a_queue_with_a_multikueue_check_and_a_topology_is_inactive_and_its_job_says_so(scene: Scene) -> None:
+    scene.nodes(racks=1, hosts=1)
+    check = {"controllerName": "kueue.x-k8s.io/multikueue"}
+    scene.of_all(apiVersion=KUEUE, kind="AdmissionCheck", metadata={"name": scene.name}, spec=check)
+    queue = scene.queue(admissionChecksStrategy={"admissionChecks": [{"name": scene.name}]})
+    scene.submit(job("train", 1, template(1, required=RACK)))
+
+    def active() -> tuple[str, str]:
+        [one] = [one for one in scene.get(CLUSTER_QUEUES, queue)["status"]["conditions"] if one["type"] == "Active"]
+        return one["status"], one["reason"]
+
+    scene.until(lambda: active() == ("False", "NotSupportedWithTopologyAwareScheduling"), "the queue is inactive")
+    scene.until(lambda: scene.why("train") == f"ClusterQueue {queue} is inactive", "its job says so")
+    scene.patch(CLUSTER_QUEUES, queue, {"spec": {"admissionChecksStrategy": None}})
+    scene.await_true("train", "Admitted")
 
 
 def test_a_queue_borrows_no_more_than_it_may(scene: Scene) -> None:
@@ -169,3 +201,31 @@ def test_a_job_suspended_by_hand_while_admitted_resumes(scene: Scene) -> None:
     scene.until(lambda: not first & {one["metadata"]["uid"] for one in scene.pods()}, "its first pods are gone")
     scene.await_running(2)
     assert scene.places() == scene.plan("train")
+
+
+OLD = """
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: LocalQueue
+metadata: {name: old, namespace: NAMESPACE}
+spec: {clusterQueue: NAMESPACE-main}
+"""
+
+
+def closeknit(scene: Scene, *words: str) -> str:
+    command = [sys.executable, "-m", "closeknit", *words, "--kubeconfig", scene.place.kubeconfig]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return ran.stdout + ran.stderr
+
+
+def test_manifests_of_older_versions_are_not_served_and_the_commands_that_take_them_are_named(
+    scene: Scene, tmp_path: Path
+) -> None:
+    scene.nodes(racks=1, hosts=1)
+    scene.queue()
+    file = tmp_path / "old.yaml"
+    file.write_text(OLD.replace("NAMESPACE", scene.name))
+    assert scene.api.get(f"/apis/kueue.x-k8s.io/v1beta1/namespaces/{scene.name}/localqueues").status == 404
+    assert "manifests of older versions: `closeknit convert` rewrites them" in closeknit(scene, "doctor")
+    closeknit(scene, "apply", "-f", str(file))
+    scene.submit(job("train", 1, template(1, required=RACK)), "old")
+    scene.await_true("train", "Admitted")

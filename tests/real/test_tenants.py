@@ -306,6 +306,18 @@ def test_a_tenants_pod_that_only_names_the_workload_stays_gated(stage: Scene) ->
         assert found is None or found["spec"]["schedulingGates"], name
 
 
+def test_a_tenants_job_that_names_an_admitted_job_as_its_owner_is_a_job_of_its_own(stage: Scene) -> None:
+    """Neither does it run unqueued, nor do its pods take places of the other."""
+    user, above = tenant(stage, "user"), stage.get(JOBS, "runs")["metadata"]
+    body = queued("thief")
+    mine = {"apiVersion": "batch/v1", "kind": "Job", "name": "runs", "uid": above["uid"], "controller": True}
+    body["metadata"]["ownerReferences"] = [mine]
+    assert user.post(at(stage, JOBS), body).status == 201
+    stage.until(lambda: stage.workloads("thief"), "it has a workload of its own")
+    stage.until(lambda: not is_true(stage.workload("thief"), "Admitted"), "which waits, as the queue is full")
+    stage.stays(lambda: stage.get(JOBS, "thief")["spec"]["suspend"] and not stage.pods("job-name=thief"), "it is held")
+
+
 def bound(scene: Scene) -> list[str]:
     """The pods of the job that have a node."""
     return [one["metadata"]["name"] for one in scene.pods("job-name=runs") if one["spec"].get("nodeName")]

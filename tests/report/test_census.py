@@ -37,6 +37,13 @@ def test_what_was_placed_here_counts_as_used() -> None:
     assert by_level(Census.of(snapshot).used, 1) == [[8, 0], [2, 6, 0], [2, 0, 6, 0]]
 
 
+def test_the_scarcest_resource_is_the_one_of_which_most_is_used_and_accelerators_if_none_is() -> None:
+    snapshot = Snapshot(Topology("t", (HOSTNAME,)), NodeTable.of([Node("n", {HOSTNAME: "n"}, {"cpu": 8000, GPU: 8})]))
+    assert Census.of(snapshot).scarcest() == GPU
+    snapshot.admit(np.array([0]), np.array([1]), (("cpu", 6000), (GPU, 4)))
+    assert Census.of(snapshot).scarcest() == "cpu"
+
+
 def test_what_is_held_on_a_node_that_is_out_is_not_taken_off_what_others_have() -> None:
     snapshot = hall()
     snapshot.admit(np.array([3]), np.array([2]), ((GPU, 4), ("pods", 1)))

@@ -47,7 +47,6 @@ def test_preemptions_are_listed_in_order_with_preemptor_and_cause() -> None:
         "  2  Job default/high is admitted to a: 8 pods of default",
         "pending:",
         "  Job default/low in LocalQueue default/a: WaitingForQuota",
-        "    would help: `closeknit explain low -n default` tries possible changes",
         "Job default/high is admitted; 1 workload is preempted; others: 0 run, 1 wait",
     ]
 

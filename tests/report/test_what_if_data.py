@@ -37,7 +37,7 @@ def test_data_of_a_preemption_has_the_exact_words() -> None:
     (waits,) = found["waiting"]
     assert (waits["workload"], waits["reason"], waits["holdsQuota"]) == ("default/low", "WaitingForQuota", False)
     assert waits["message"].endswith("4 more needed")
-    assert waits["remedy"]
+    assert not waits["remedy"], "explain would speak of the present, in which it runs"
 
 
 def test_data_of_a_workload_with_quota_that_waits() -> None:

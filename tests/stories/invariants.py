@@ -7,7 +7,9 @@ has to hold at any time is checked whenever the cluster is quiet.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from math import ceil
 from typing import Any
 
 from closeknit.cluster import kinds
@@ -37,8 +39,10 @@ class Broken(AssertionError):  # noqa: N818 - it is what a story ends with
 
 
 def milli(text: object) -> int:
+    """An amount of cpu, rounded up: milli("1500m") == 1500, milli("1n") == 1, milli("1e3") == 1000000."""
     given = str(text)
-    return int(given[:-1]) if given.endswith("m") else int(given) * 1000
+    number, power = (given[:-1], {"m": 0, "n": -6}[given[-1]]) if given[-1] in "mn" else (given, 3)
+    return ceil(Decimal(number).scaleb(power))
 
 
 def cpu_of(spec: Raw) -> int:
@@ -96,13 +100,14 @@ def _differences(before: Any, after: Any, at: str = "") -> Iterator[str]:
 
 
 class Invariants:
-    """Sees every change to a Workload, after all other participants.
+    """Sees every change to a Workload, after all other participants. `rack` is the label of a rack.
 
     `late`: the control plane sees the changes of others late. Then its decisions are checked only against its own
     earlier ones.
     """
 
     watches = (kinds.WORKLOAD,)
+    rack = "rack"
 
     def __init__(self, store: Store, late: bool = False, decisions: int = 0) -> None:
         self.store, self.late, self.decisions = store, late, decisions
@@ -158,8 +163,8 @@ class Invariants:
             node = self._node(host)
             if node is None:
                 raise Broken(f"{name}: placed on {host}, which is not there")
-            racks[node["metadata"]["labels"]["rack"]] += count
-        if wish.get("required") == "rack" and len(racks) > 1:
+            racks[node["metadata"]["labels"][self.rack]] += count
+        if wish.get("required") == self.rack and len(racks) > 1:
             raise Broken(f"{name}: required one rack, has {racks}")
         if wish.get("required") == HOST and len(hosts) > 1:
             raise Broken(f"{name}: required one host, has {hosts}")
@@ -176,7 +181,7 @@ class Invariants:
         if node is None and self.late:
             return
         assert node is not None
-        promised, pods = self._promised(host), [] if self.late else self._bound(host)
+        promised, pods = self._promised(host), [] if self.late else self._bound(node["metadata"]["name"])
         used, count = 0, 0
         covered: Counter[tuple[str, str]] = Counter()
         for workload, pod_set, one, number in promised:
@@ -195,7 +200,7 @@ class Invariants:
             used += cpu
             count += 1
         room = milli(node["status"]["allocatable"]["cpu"])
-        if used > room or count > int(node["status"]["allocatable"]["pods"]):
+        if used > room or count > ceil(milli(node["status"]["allocatable"]["pods"]) / 1000):
             raise Broken(f"{name}: {host} holds {used}m of {room}m, {count} pods: {promised}")
 
     def _promised(self, host: str) -> list[tuple[str, str, int, int]]:
@@ -208,11 +213,11 @@ class Invariants:
                         found.append((workload["metadata"]["name"], pod_set["name"], cpu, hosts[host]))
         return found
 
-    def _bound(self, host: str) -> list[Raw]:
+    def _bound(self, node: str) -> list[Raw]:
         return [
             pod
             for pod in self.store.all(kinds.POD)
-            if pod["spec"].get("nodeName") == host and pod["status"]["phase"] not in ("Succeeded", "Failed")
+            if pod["spec"].get("nodeName") == node and pod["status"]["phase"] not in ("Succeeded", "Failed")
         ]
 
     def _expected(self, host: str, pods: list[Raw]) -> Iterator[int]:
@@ -227,13 +232,16 @@ class Invariants:
 
     def _is_within_quota(self, name: str, workload: Raw) -> None:
         """Check quota: the queues share one cohort without limits, so only their sums count."""
-        total = sum(self._nominal(queue) for queue in QUEUES)
+        total = sum(self._nominal(queue) for queue in self._queues())
         used = 0
         for one in self.store.all(kinds.WORKLOAD):
             if holds(one):
                 used += self._usage(one)
         if used > total:
             raise Broken(f"{name}: {used}m are in use, quota is {total}m")
+
+    def _queues(self) -> Iterable[str]:
+        return QUEUES
 
     def _nominal(self, queue: str) -> int:
         raw = self.store.get(kinds.CLUSTER_QUEUE, "", queue)

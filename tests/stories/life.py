@@ -62,6 +62,7 @@ class Life(Lab):
         action: Callable[..., None] = getattr(self, f"_{step.what}")
         if step.what == "restart":
             self._rest()
+            self._no_faults()
         action(**step.facts)
         self.settle()
         if self._line is not None and not self._line.is_quiet:

@@ -63,9 +63,9 @@ def command(
     """Create or update objects from manifests.
 
     FILE is a YAML or JSON manifest, a directory of manifests, or - for standard input. All files are read first: if one
-    manifest is invalid, nothing is sent. Namespaces, topologies, nodes and queues are applied before jobs, and jobs in
-    the order in which they are written. Kueue v1beta1 and v1alpha1 objects are sent as v1beta2. Unknown fields are
-    rejected. On an embedded host, pools in the compact form create nodes.
+    cannot be parsed or has an unknown kind, nothing is sent. Namespaces, topologies, nodes and queues are applied
+    before jobs, and jobs in the order in which they are written. Kueue v1beta1 and v1alpha1 objects are sent as
+    v1beta2. Unknown fields are rejected. On an embedded host, pools in the compact form create nodes.
 
     If the cluster rejects an object, the others are still applied and the exit code is 4.
 

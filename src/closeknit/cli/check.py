@@ -236,7 +236,7 @@ def _tell(verdict: CheckResult, wide: bool) -> None:
     name = ": ".join(part for part in (verdict.where, verdict.what) if part)
     state = click.style(f"{verdict.state:<8}", fg=COLORS[verdict.state])
     more = f": {verdict.why}" if verdict.state == "skipped" else _pods(verdict.jobs)
-    click.echo(state, nl=False, file=unescaped(sys.stdout))
+    click.echo(state, nl=False, file=unescaped(sys.stdout), color=sys.stdout.isatty())
     click.echo(f" {name}{more}")
     for mistake in verdict.mistakes:
         click.echo(f"    {_within(mistake, verdict)}")

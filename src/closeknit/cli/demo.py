@@ -70,8 +70,8 @@ def command(pause: bool | None, step: int | None, feature_gates: str, profile: s
 
 def _show(number: int, text: str, line: str, folder: Path, gates: list[str]) -> None:
     out = unescaped(sys.stdout)
-    click.secho(f"\n[{number}/{len(STEPS)}] {text}", out, bold=True)
-    click.secho(f"$ closeknit {line.replace(LEVELS, '--levels …')}", out, fg="cyan")
+    click.secho(f"\n[{number}/{len(STEPS)}] {text}", out, color=out.isatty(), bold=True)
+    click.secho(f"$ closeknit {line.replace(LEVELS, '--levels …')}", out, color=out.isatty(), fg="cyan")
     words = [str(folder / word) if (folder / word).exists() else word for word in shlex.split(line)]
     cli.main([*words, *gates], prog_name="closeknit", standalone_mode=False)
 

@@ -123,7 +123,7 @@ def _of_cluster(words: Sequence[str], namespace: str | None, options: dict[str, 
         for one in add_jobs(state, given, now):
             asked.append(([one.key], None))
             if one.is_new:
-                ask.given.add(one.key)
+                ask.given[one.key] = one.where
                 state.notes.append(f"{one.name} is not in the cluster; explaining it as if it were submitted")
         _look_at_jobs(loaded, gates, [key for keys, _ in asked for key in keys])
     finally:

@@ -147,7 +147,8 @@ def main(args: list[str] | None = None) -> None:
 
 def _run(args: list[str] | None) -> None:
     try:
-        code = cli.main(args, prog_name=program(), standalone_mode=False)
+        # Else click drops control sequences where output is no terminal, and they would not be shown as escapes.
+        code = cli.main(args, prog_name=program(), standalone_mode=False, color=True)
     except InputError as error:
         for mistake in error.mistakes:
             click.echo(f"error: {mistake}", err=True)

@@ -63,8 +63,9 @@ async def maintain(client: Client, words: Sequence[str], name: str, begin: float
         remedy = f"`{hint('install')}` installs the definition of the kind Maintenance"
         raise refuse("is not served by this cluster", remedy, what=kinds.MAINTENANCE.resource) from None
     except Conflict:
-        remedy = f"choose another --name, or cancel it: `{hint('node', 'maintain', '--cancel', name)}`"
-        raise refuse("exists already", remedy, what=f"maintenance/{body['metadata']['name']}") from None
+        there = body["metadata"]["name"]
+        remedy = f"choose another --name, or cancel it: `{hint('node', 'maintain', '--cancel', there)}`"
+        raise refuse("exists already", remedy, what=f"maintenance/{there}") from None
     spec = made["spec"]
     click.echo(
         f"maintenance/{made['metadata']['name']} created: {number_of(len(names), 'node')} "

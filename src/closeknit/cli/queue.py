@@ -55,9 +55,9 @@ def command(words: tuple[str, ...], watch: bool, drain: bool, output: str | None
     """Show quota, borrowing and shares of queues; stop and resume queues.
 
     Shows cohorts and their ClusterQueues as a tree, with a bar for each flavor and resource: `▒` is usage within the
-    queue's own quota, `█` is borrowed, `░` is free. "Lent" is the queue's own quota that
-    other queues use now. A share is what the queue has borrowed, in thousandths of what its cohort could lend, divided
-    by its weight. -o wide adds LocalQueues. NAME limits the tree to one cohort or ClusterQueue.
+    queue's own quota, `▓` is borrowed, `░` is free. "Lent" is the queue's own quota that other queues use now. A share
+    is what the queue has borrowed, in thousandths of what its cohort could lend, divided by its weight. -o wide adds
+    LocalQueues. NAME limits the tree to one cohort or ClusterQueue.
 
     \b
       closeknit queue

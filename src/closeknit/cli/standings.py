@@ -30,11 +30,11 @@ PREEMPTOR = re.compile(r"\(UID: (?P<uid>[^,]+), .*?\) due to (?P<why>[^;]+)")
 
 
 class StandingQuery:
-    """A cluster at one point in time; `given` are workloads from files that were not submitted."""
+    """A cluster at one point in time; `given` has the file of each workload that was not submitted."""
 
     def __init__(self, state: LoadedCluster, now: float) -> None:
         self.state, self.now = state, now
-        self.given: set[str] = set()
+        self.given: dict[str, str] = {}
 
     def find(self, asked: Meant) -> str | None:
         """The key of a workload by its own name or its job's; finished workloads are searched last."""
@@ -122,7 +122,7 @@ def _past(ask: StandingQuery, one: Workload) -> str:
         return ""
     when = date(evicted.since)
     if evicted.reason != "Preempted":
-        return f"it was evicted at {when}: {evicted.reason}: {evicted.message}"
+        return f"it was evicted at {when}: {evicted.message or evicted.reason}"
     cause = preempted or evicted
     by = PREEMPTOR.search(cause.message)
     known = {each.uid: key for there in (ask.state.workloads, ask.state.finished) for key, each in there.items()}
@@ -138,7 +138,7 @@ def _about_to_start(ask: StandingQuery, story: Story, one: Workload) -> Obstacle
     message = f"It would be admitted now{cost}: {where(ask.state.scheduler.world, one)}"
     play_it, doctor = hint("what-if"), hint("doctor")
     if one.key in ask.given:
-        submit = hint("apply", "-f", "FILE")
+        submit = hint("apply", "-f", ask.given[one.key])
         return Obstacle("NotSubmitted", message, f"submit it: `{submit}`" if submit else "submit it")
     remedy = f"wait: the next cycle admits it; `{play_it}` simulates that"
     if doctor:

@@ -227,6 +227,8 @@ def subject_lines(one: Subject, known: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {_of_workloads(one, known)}"
     if one.owner:
         yield f"  it is part of {one.owner}"
+    elif one.kind == "DaemonSet":
+        yield "  pods of DaemonSets are never queued"
     elif not one.workloads and not one.queue and one.kind != "CronJob":
         yield f"  {NO_QUEUE}"
         if one.misspelt:

@@ -91,7 +91,7 @@ def command(
 
         options = WhatIfOptions(checks == "ready", state.pods_of, watch)
         story = play(state.scheduler, state.workloads.values(), at, options)
-    obstacles = Obstacles(state.scheduler, story, at, state.left_out, hint)
+    obstacles = Obstacles(state.scheduler, story, at, state.left_out, hint, is_present=not given)
     keys, files = [one.key for one in asked], [one.where for one in asked]
     shown_at = timestamps.show(at) if at else ""
     answer = WhatIfAnswer(state.scheduler.world, story, obstacles, keys, files, state.name_of, shown_at)

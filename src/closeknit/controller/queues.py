@@ -52,8 +52,8 @@ class QueueStatusReconciler(Reconciler[Key]):
 
         self._leading: dict[str, list[str]] = {}
         """LocalQueues by the ClusterQueue their workloads wait in; cleared when a LocalQueue changes."""
-        self._too_deep: set[str] = set()
-        """The cohorts that were too deep at the last change of a cohort."""
+        self._unusable: set[str] = set()
+        """The cohorts that were too deep or in a cycle at the last change of a cohort."""
 
     def see(self, change: Change) -> None:
         now = self.cache.now()
@@ -92,8 +92,10 @@ class QueueStatusReconciler(Reconciler[Key]):
         if kind is kinds.RESOURCE_FLAVOR:
             yield from self._all(kinds.TOPOLOGY)
         if kind is kinds.COHORT:
-            before, self._too_deep = self._too_deep, self.cache.world.tree.too_deep
-            yield from (Key(kinds.COHORT, "", name) for name in before ^ self._too_deep)
+            tree = self.cache.world.tree
+            before, self._unusable = self._unusable, tree.too_deep | tree.rootless
+            changed = before ^ self._unusable | tree.rootless  # one that stays in a cycle names all of its cohorts
+            yield from (Key(kinds.COHORT, "", name) for name in changed)
 
     def _of_workload(self, change: Change) -> Iterator[Key]:
         meta = change.object["metadata"]

@@ -59,12 +59,19 @@ class Redelivery:
 
     def step(self, now: float) -> Sequence[Flight[Key]]:
         place = self._queue.get(now)
-        found = None if place is None else self._waiting.get(place[1], {}).pop(place[0], None)
+        found = None if place is None else self._taken(*place)
         if place is not None and found is None:
             self._queue.forget(place)
         elif found is not None:
             self.read(*found)
         return ()
+
+    def _taken(self, reader: int, key: Key) -> tuple[Reader, Change] | None:
+        waiting = self._waiting.get(key, {})
+        found = waiting.pop(reader, None)
+        if not waiting:
+            self._waiting.pop(key, None)
+        return found
 
     def done(self, flight: Flight[Key], result: Raw | Refused, now: float) -> None:
         """Never called: it writes nothing."""

@@ -68,8 +68,10 @@ class WorkloadReconciler(Reconciler[str]):
     def _has_flipped(self, queue: str) -> bool:
         """Whether a queue has become active or inactive since the last call."""
         world = self.cache.world
-        before, now = self._active.get(queue), queue in world.cluster_queues and world.is_active(queue)
-        self._active[queue] = now
+        exists = queue in world.cluster_queues
+        before, now = self._active.pop(queue, None), exists and world.is_active(queue)
+        if exists:
+            self._active[queue] = now
         return now != before
 
     def _of_queues(self, names: set[str]) -> list[str]:

@@ -65,12 +65,16 @@ def _obstacles(world: World, name: str) -> Iterator[tuple[str, str, str]]:
     if "RefuseMultiKueueWithTopology" in world.gates:
         yield from _elsewhere(world, queue)
     if name in world.tree.cyclic:
-        ring = cycle_above(world, queue.cohort)
-        text = f"cohorts form a cycle: {' → '.join([*ring, ring[0]])}"
-        yield CYCLE, text, f"give one of the Cohorts {', '.join(ring)} another spec.parentName, or none"
+        yield _cyclic(world, queue.cohort)
     if name in world.tree.cut_off:
         yield _too_deep(queue.cohort)
     yield from _mistakes(world, queue)
+
+
+def _cyclic(world: World, cohort: str) -> tuple[str, str, str]:
+    ring = cycle_above(world, cohort)
+    text = f"cohorts form a cycle: {' → '.join([*ring, ring[0]])}"
+    return CYCLE, text, f"give one of the Cohorts {', '.join(ring)} another spec.parentName, or none"
 
 
 def _too_deep(cohort: str) -> tuple[str, str, str]:
@@ -79,10 +83,13 @@ def _too_deep(cohort: str) -> tuple[str, str, str]:
 
 
 def inactive_cohort(world: World, name: str) -> Inactive | None:
-    """Why the queues of a cohort cannot use it; None if they can."""
-    if name not in world.tree.too_deep:
+    """Why the queues of a cohort cannot use it; None if they can. By Kueue's rules, a cycle is told to queues only."""
+    if name in world.tree.too_deep:
+        reason, text, remedy = _too_deep(name)
+    elif name in world.tree.rootless and "RemedyInConditions" in world.gates:
+        reason, text, remedy = _cyclic(world, name)
+    else:
         return None
-    reason, text, remedy = _too_deep(name)
     return Inactive(reason, f"Can't share quota: {text}.", remedy)
 
 

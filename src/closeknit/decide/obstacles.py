@@ -90,7 +90,8 @@ class Obstacle(NamedTuple):
 class Obstacles:
     """Why workloads of a story are not admitted, by the scheduler's state at its end.
 
-    `left_out` names objects that were ignored because they are invalid; `command` formats commands for the user.
+    `left_out` names objects that were ignored because they are invalid; `command` formats commands for the user. With
+    `is_present` the story begins in the state that other commands also answer for, so that they may be advised.
     """
 
     def __init__(
@@ -100,9 +101,10 @@ class Obstacles:
         now: float,
         left_out: Collection[str] = (),
         command: Command = typed,
+        is_present: bool = True,
     ) -> None:
         self.scheduler, self.story, self.now, self.left_out = scheduler, story, now, left_out
-        self.command = command
+        self.command, self.is_present = command, is_present
         self.world, self.pending = scheduler.world, scheduler.pending
         self._first: dict[str, list[str]] = {}
         self._like: dict[tuple[str, Hashable], Wait | None] = {}
@@ -188,15 +190,14 @@ class Obstacles:
         if backing_off(one.status, self.now):
             requeued = one.status.conditions.get("Requeued")
             if requeued is not None and not requeued.holds:
-                message = f"Evicted: {requeued.message or requeued.reason}"
+                told = requeued.message or requeued.reason
+                message = told if told.startswith("Evicted") else f"Evicted: {told}"
                 until = one.status.requeue_at
                 if requeued.reason in BACKS_OFF:
-                    later = (
-                        "when its checks allow" if until is None else f"in {until - self.now:.0f} s; try a later --now"
-                    )
+                    later = "when its checks allow" if until is None else f"in {until - self.now:.0f} s"
                     return Obstacle("PendingEvaluation", message, f"it is requeued {later}")
                 return Obstacle("PendingEvaluation", message, "it is not requeued automatically: check its job")
-            return Obstacle("PendingEvaluation", "Evicted, and not requeued yet", "wait, or give a later time")
+            return Obstacle("PendingEvaluation", "Evicted, and not requeued yet", "wait")
         pending = self.pending.queues[self.pending.queue_of(one)]
         like = self._failed_like(pending, one)
         if like is not None:
@@ -254,6 +255,8 @@ class Obstacles:
         return self._untried(one) if found is None else in_one_line(found)
 
     def _untried(self, one: Workload) -> str:
+        if not self.is_present or any(step.by and step.workload.key == one.key for step in self.story.steps):
+            return ""
         return f"`{self.command('explain', one.name, '-n', one.namespace)}` tries possible changes"
 
     def _of_namespace(self, one: Workload, queue: ClusterQueue, wait: Wait) -> str:

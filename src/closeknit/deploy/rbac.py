@@ -177,6 +177,7 @@ TENANT_ROLES: tuple[TenantRole, ...] = (
                 "see quota and topology; only if the role is bound in all namespaces",
             ),
             Grant((kinds.WORKLOAD_PRIORITY_CLASS,), READ, "see which priorities exist; likewise"),
+            Grant((kinds.MAINTENANCE,), READ, "see which nodes are reserved for maintenance; likewise"),
             *_by_group(JOBS, READ, "see jobs of every kind"),
             *_by_group(SETS, READ, "see sets whose pods form groups"),
         ),

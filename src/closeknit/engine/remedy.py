@@ -79,8 +79,8 @@ class Remedy:
                 return f"tolerate the taint {self.mode}"
             case "maintenance":
                 return (
-                    f"wait until maintenance {self.mode} is over, cancel it, "
-                    "or limit the job's execution time so that it ends before"
+                    f"wait until maintenance {self.mode} is over, or cancel it; before it begins, a job whose label "
+                    "kueue.x-k8s.io/max-exec-time-seconds ends it in time is placed there too"
                 )
             case "deselect":
                 return f"drop {self.mode}"

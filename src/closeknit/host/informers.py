@@ -92,9 +92,12 @@ class InformerSet:
     def _tell(self, kind: Kind, event: InformerEvent) -> None:
         """Deliver a change with the cached old object, which also stands in for one that a relist found deleted."""
         change = event.change(kind)
-        old = self.find(change.key)
-        gone = old is not None and event.type == "DELETED" and "spec" not in event.object
-        self.tell(change._replace(old=old, object=old if gone and old is not None else change.object))
+        try:
+            old = self.find(change.key)
+            gone = old is not None and event.type == "DELETED" and "spec" not in event.object
+            self.tell(change._replace(old=old, object=old if gone and old is not None else change.object))
+        except Exception:  # one object must not stop the others
+            log.exception("a change of %s could not be delivered", change.key)
 
     # Discovery
 

@@ -2,7 +2,7 @@
 
 Most of what an API server sends is not needed: managed fields, the images on a node, pods of other controllers. Of a
 pod without our labels or annotations only requests and node are stored, so that 100,000 of them fit into little
-memory. Objects that we write back are stored whole.
+memory. Objects that we write back are stored whole, and so is an object of an unexpected form: its reader reports it.
 """
 
 from __future__ import annotations
@@ -70,6 +70,12 @@ class Trimmer:
 
     def __call__(self, kind: Kind, data: bytes | msgspec.Raw | Raw) -> Raw:
         """What to store of an object, given as JSON or decoded; fields of a decoded one may be removed."""
+        try:
+            return self._trimmed(kind, data)
+        except (msgspec.ValidationError, TypeError, AttributeError):
+            return data if isinstance(data, dict) else _whole.decode(data)
+
+    def _trimmed(self, kind: Kind, data: bytes | msgspec.Raw | Raw) -> Raw:
         if kind is POD and not self.all_pods:
             pod = _pod.decode(msgspec.json.encode(data) if isinstance(data, dict) else data)
             meta = pod.metadata

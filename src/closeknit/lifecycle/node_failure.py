@@ -2,8 +2,9 @@
 
 One node is reconciled, with every workload that is assigned to it or has pods that select it. A deleted node is lost at
 once. A node that is not ready, or has a taint that the pods do not tolerate, is lost when its pods have stopped: until
-then it may recover and they would keep running. Pods that wait for such a node can never start; they are failed, so
-that their job creates new ones. The scheduler replaces lost nodes in its second pass.
+then it may recover and they would keep running. Pods that wait for a lost node can never start; they are failed, so
+that their job creates new ones. The scheduler replaces lost nodes in its second pass. While pods of the workload still
+run on the node, new ones would be sent there again, so they are left to wait (gate SparePodsOfUsedNodes).
 
     gates TASReplaceNode…      OnPodTermination on            OnPodTermination off
     not ready                  lost when pods have stopped    lost after a delay, 30 s
@@ -128,14 +129,15 @@ def _judged(view: NodeView, node: Node, one: Affected, overdue: bool) -> NodeVer
         return NodeVerdict(lost=False, ends_waiting=True)
     by_pods = "TASReplaceNodeOnPodTermination" in view.gates
     stopped = not any(pod.node == view.name and not pod.deleting and not pod.ended for pod in one.pods)
+    ends = stopped or overdue or "SparePodsOfUsedNodes" not in view.gates
     if not node.ready:
-        return NodeVerdict(stopped or overdue, ends_waiting=True) if by_pods else NodeVerdict(lost=True)
+        return NodeVerdict(stopped or overdue, ends) if by_pods else NodeVerdict(lost=True)
     patience = _patience(view, node, one.workload, pod_sets)
     if patience is TolerationTime.ENDLESS:
         return FINE
     if patience is TolerationTime.NONE and not by_pods:
         return NodeVerdict(lost=True)
-    return NodeVerdict(stopped, ends_waiting=True)
+    return NodeVerdict(stopped, ends)
 
 
 class TolerationTime(IntEnum):

@@ -118,6 +118,13 @@ OUR_GATES = (
         ours=True,
     ),
     Gate(
+        "SparePodsOfUsedNodes",
+        True,
+        "Pods that wait for a tainted or unready node are not failed while pods of their workload run on it.",
+        _SWAP,
+        ours=True,
+    ),
+    Gate(
         "RetryReplacementsAtOnce",
         True,
         "A replacement that waits for a node is retried as soon as there is room.",

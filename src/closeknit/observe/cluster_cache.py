@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -25,6 +25,7 @@ from ..dialects.limits import limit_ranges, runtime_class
 from ..dialects.maintenance import maintenance
 from ..model.cluster_queue import AdmissionCheck, LocalQueue
 from ..model.gates import Gates
+from ..model.limit_range import LimitRange
 from ..model.node import Node
 from ..model.pod import Pod
 from ..model.provisioning import ProvisioningConfig
@@ -70,6 +71,8 @@ class ClusterCache:
         self.world = self.scheduler.world
         self.wakes = Wakes(self.scheduler, "WakeAtOnce" in gates, now)
         self.around = Surroundings()
+        self._ranges: dict[tuple[str, str], Sequence[LimitRange]] = {}
+        """Of each LimitRange, by namespace and name."""
         self.raw: dict[Kind, RawObjects] = defaultdict(RawObjects)
         self.by_uid: dict[str, Key] = {}
         self.workloads: dict[str, Workload] = {}
@@ -226,18 +229,20 @@ class ClusterCache:
             self.wakes.note(WakeEvent.OTHER_POD_GONE)
 
     def _limit_range(self, change: Change) -> None:
-        namespace = change.object["metadata"]["namespace"]
-        ranges = dict(self.world.limit_ranges)
-        found = [limit_ranges(raw) for (of, _), raw in self.raw[kinds.LIMIT_RANGE].items() if of == namespace]
-        ranges[namespace] = tuple(one for several in found for one in several)
-        self.world.limit_ranges = self.around.limit_ranges = ranges
+        namespace, key = change.key.namespace, (change.key.namespace, change.key.name)
+        if change.type == "DELETED":
+            self._ranges.pop(key, None)
+        else:
+            self._ranges[key] = limit_ranges(change.object)
+        found = tuple(one for (of, _), several in self._ranges.items() if of == namespace for one in several)
+        self.world.limit_ranges = {**self.world.limit_ranges, namespace: found}
+        self.around.limit_ranges = self.world.limit_ranges
         self._read_again(namespace)
 
     def _runtime_class(self, change: Change) -> None:
-        name, overhead = runtime_class(change.object)
-        if change.type == "DELETED" or not overhead:
-            self.around.runtime_classes.pop(name, None)
-        else:
+        self.around.runtime_classes.pop(change.key.name, None)
+        name, overhead = ("", {}) if change.type == "DELETED" else runtime_class(change.object)
+        if overhead:
             self.around.runtime_classes[name] = overhead
         self._read_again("")
 

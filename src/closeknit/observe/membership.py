@@ -19,7 +19,7 @@ from ..cluster.kinds import Kind
 from ..cluster.port import Raw
 from ..dialects.kueue import keys
 from ..dialects.kueue.jobs import marks
-from ..dialects.kueue.jobs.children import between, is_child
+from ..dialects.kueue.jobs.children import between, has_unlisted_owners, is_child
 from ..dialects.kueue.jobs.kinds import LIVE, SERVING, pod_groups
 from ..model.pod import Pod
 from .cluster_cache import ClusterCache
@@ -30,7 +30,6 @@ GENERATIONS = 10
 GATE = "VerifyPodOwners"
 KNOWN = frozenset(name for _, name in (*LIVE, *SERVING)) | {"Pod"}
 """Kinds of owners whose children are all watched; an AppWrapper may wrap any kind."""
-OPEN = frozenset({"AppWrapper"})
 
 
 class Kinship(Enum):
@@ -74,7 +73,7 @@ def _names_group(pod: Raw, workload: Raw) -> bool:
 
 def _descent(cache: ClusterCache, child: Raw, owners: dict[str, str]) -> Kinship:
     """Follow the controlling owners of a pod up to an owner of its Workload."""
-    is_open = any(kind in OPEN or kind not in KNOWN for kind in owners.values())
+    is_open = any(_is_open(cache, uid, kind) for uid, kind in owners.items())
     for _ in range(GENERATIONS):
         reference = _controller(child)
         if reference is None:
@@ -91,6 +90,15 @@ def _descent(cache: ClusterCache, child: Raw, owners: dict[str, str]) -> Kinship
             return Kinship.MEMBER
         child = above
     return Kinship.STRANGER
+
+
+def _is_open(cache: ClusterCache, uid: str, kind: str) -> bool:
+    """Whether a chain to this owner of a Workload may have links that are not watched."""
+    if kind != "AppWrapper":
+        return kind not in KNOWN
+    key = cache.by_uid.get(uid)
+    wrapper = None if key is None else cache.find(key)
+    return wrapper is not None and has_unlisted_owners(wrapper)
 
 
 def _controller(raw: Raw) -> Raw | None:

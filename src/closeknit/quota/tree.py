@@ -169,13 +169,14 @@ Undo = tuple[dict[FlavorResource, int], FlavorResource, int | None]
 class QuotaTree:
     """All queues and cohorts, also cohorts without an object.
 
-    `cyclic` are the queues below a cycle of cohorts; `too_deep` are the cohorts below the deepest level allowed, and
-    `cut_off` the queues in them.
+    `rootless` are the cohorts of a cycle and below one, and `cyclic` the queues in them; `too_deep` are the cohorts
+    below the deepest level allowed, and `cut_off` the queues in them.
     """
 
     def __init__(self, cluster_queues: Iterable[ClusterQueue], cohorts: Iterable[Cohort] = ()) -> None:
         self.queues: dict[str, QuotaNode] = {}
         self.cohorts: dict[str, QuotaNode] = {}
+        self.rootless: set[str] = set()
         self.cyclic: set[str] = set()
         self.too_deep: set[str] = set()
         self.cut_off: set[str] = set()
@@ -208,14 +209,15 @@ class QuotaTree:
         """Link cohorts and queues; a cohort that reaches no root, or is too deep, gets no parent and no children."""
         levels = _levels(self.cohorts, parents)
         self.too_deep = {name for name, level in levels.items() if level > MOST_LEVELS}
-        lost = {name for name in self.cohorts if name not in levels}
+        self.rootless = {name for name in self.cohorts if name not in levels}
+        unusable = self.rootless | self.too_deep
         for name, parent in parents.items():
-            if parent and name not in lost and name not in self.too_deep:
+            if parent and name not in unusable:
                 self.cohorts[name].parent = self.cohorts[parent]
         for queue in self.queues.values():
-            if queue.parent is None or not (queue.parent.name in lost or queue.parent.name in self.too_deep):
+            if queue.parent is None or queue.parent.name not in unusable:
                 continue
-            (self.cyclic if queue.parent.name in lost else self.cut_off).add(queue.name)
+            (self.cyclic if queue.parent.name in self.rootless else self.cut_off).add(queue.name)
             queue.parent = None
         for node in sorted(
             [*self.queues.values(), *self.cohorts.values()], key=lambda one: (not one.is_queue, one.name)

@@ -128,12 +128,12 @@ def _place(
 def _elsewhere(again: Result) -> str:
     """Where it would go now, in short."""
     if not again.fits:
-        return f"nowhere: {again.reason}"
+        return f"it would find no place: {again.reason}"
     names = [
         "/".join(path) for one in again.outcomes if one.assignment is not None for path in one.assignment.values[:3]
     ]
     total = sum(len(one.assignment.values) for one in again.outcomes if one.assignment is not None)
-    return ", ".join(names[:3]) + (f" and {total - 3} more" if total > 3 else "")
+    return f"it would go to {', '.join(names[:3])}" + (f" and {total - 3} more" if total > 3 else "")
 
 
 # Text
@@ -155,6 +155,8 @@ def lines(standing: Standing, wide: bool = False, command: Command = typed) -> I
             yield from _place_lines(found, wide)
         return
     state = "holds its quota in" if one.reserved else "waits in"
+    if obstacle.reason == "NotSubmitted":
+        state = "would go to"
     yield f"{standing.name} {state} {line}: {waits_for(obstacle.reason, obstacle.cause or obstacle.message)}"
     if standing.past:
         yield f"  {standing.past}"
@@ -210,7 +212,7 @@ def _place_lines(found: FlavorPlacement, wide: bool) -> Iterator[str]:
         why = ": it is in the tightest domain that holds it" if tightest else ""
         yield f"  placed again now, it would get the same place{why}"
     else:
-        yield f"  placed again now, it would go to {found.elsewhere}; the cluster has changed since"
+        yield f"  placed again now, {found.elsewhere}; the cluster has changed since"
 
 
 # Data

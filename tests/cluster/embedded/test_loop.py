@@ -92,3 +92,24 @@ def test_a_participant_that_raises_on_a_change_does_not_stop_the_others() -> Non
     loop.run(lab.clock.now())
     assert "good" in marked(lab.store)
     assert loop.faults > 0
+
+
+def test_a_write_on_which_the_store_fails_is_answered_and_the_others_are_carried_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lab = a_lab(Marking(""))
+    works = lab.store.carry_out
+
+    def carry_out(write: Write) -> Raw:
+        if isinstance(write, Patch) and write.key.name == "bad":
+            raise TypeError("broken on purpose")
+        return works(write)
+
+    monkeypatch.setattr(lab.store, "carry_out", carry_out)
+    lab.advance(5)
+    assert "good" in marked(lab.store)
+    assert "bad" not in marked(lab.store)
+    assert lab.cluster.loop.faults > 0
+    monkeypatch.setattr(lab.store, "carry_out", works)
+    lab.advance(30)
+    assert "bad" in marked(lab.store)

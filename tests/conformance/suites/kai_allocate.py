@@ -40,12 +40,18 @@ def _group(given: Raw) -> Raw:
     if subs:
         spec = {**spec, "subGroups": subs}
         spec.pop("minMember", None)
-    return {"apiVersion": "scheduling.run.ai/v2alpha2", "kind": "PodGroup", "metadata": given["metadata"], "spec": spec}
+    meta = {**given["metadata"], "name": _name(given["metadata"]["name"])}
+    return {"apiVersion": "scheduling.run.ai/v2alpha2", "kind": "PodGroup", "metadata": meta, "spec": spec}
+
+
+def _name(given: str) -> str:
+    """The cases have names with underscores, which no API server accepts."""
+    return given.replace("_", "-")
 
 
 def _pod(given: Raw) -> Raw:
     labels = {"kai.scheduler/subgroup-name": given["subGroup"]} if given.get("subGroup") else {}
-    meta = {**given["metadata"], "annotations": {"pod-group-name": given["podGroup"]}, "labels": labels}
+    meta = {**given["metadata"], "annotations": {"pod-group-name": _name(given["podGroup"])}, "labels": labels}
     return {"metadata": meta, "spec": given["spec"], "status": given["status"]}
 
 

@@ -189,7 +189,7 @@ def level_domains(given: Raw, expected: Raw) -> Block:
 
 def sort_tree(given: Raw, expected: Raw) -> Block:
     asked = amounts(given["request"])
-    names = sorted(asked)
+    names = [name for name, amount in sorted(asked.items()) if amount]
     need = np.array([asked[name] for name in names], dtype=np.int64)
 
     def ordered(raw: Raw) -> Raw:
@@ -198,7 +198,7 @@ def sort_tree(given: Raw, expected: Raw) -> Block:
             return {"id": raw["id"]}
         given_free = [amounts(one.get("freeResources") or {}) for one in children]
         free = np.array([[one.get(name, 0) for one in given_free] for name in names], dtype=np.int64)
-        order = np.argsort(-shares(free, need, -1), kind="stable")
+        order = np.argsort(-shares(free, need), kind="stable")
         return {"id": raw["id"], "children": [ordered(children[at]) for at in order.tolist()]}
 
     tree = ordered(given["tree"])

@@ -27,7 +27,7 @@ def segments(case: Case) -> Prepared:
 
 def _wanted(wanted: Raw) -> Raw:
     """What is compared: an absent key is not, and null is not either, except in the entries."""
-    root = {key: wanted[key] for key in ("minMember", "topologyConstraint") if key in wanted}
+    root: Raw = {key: wanted[key] for key in ("minMember", "topologyConstraint") if key in wanted}
     entries = {entry["name"]: {**entry, "pods": len(entry["pods"])} for entry in wanted["subGroups"]}
     return {**root, "subGroups": entries, "name": wanted.get("podGroupNameContains")}
 
@@ -37,7 +37,7 @@ def _shown(grouped: Grouped, wanted: Raw) -> Raw:
     spec, name = made.pod_group["spec"], made.pod_group["metadata"]["name"]
     joined = made.pods[0]["metadata"]["labels"].get(keys.SUB_GROUP)
     part = wanted.get("podGroupNameContains")
-    root = {key: spec.get(key) for key in ("minMember", "topologyConstraint") if key in wanted}
+    root: Raw = {key: spec.get(key) for key in ("minMember", "topologyConstraint") if key in wanted}
     sums = {entry["name"]: entry["minMember"] for entry in wanted["subGroups"]}
     listed = spec.get("subGroups", [])
     entries = {entry["name"]: _entry(entry, listed, sums, joined) for entry in listed}

@@ -161,6 +161,12 @@ def test_a_leaf_with_both_minimums_is_told_which_one_to_keep() -> None:
     )
 
 
+def test_an_unknown_version_is_refused() -> None:
+    assert refused({**a_group(minMember=1), "apiVersion": "scheduling.run.ai/v1"}) == [
+        'apiVersion: is "scheduling.run.ai/v1", which is not read; use scheduling.run.ai/v2alpha2'
+    ]
+
+
 def test_a_tree_may_have_as_many_levels_as_are_supported_and_no_more() -> None:
     def chain(length: int) -> list[Raw]:
         above = [entry(f"g{at}", f"g{at - 1}" if at else "") for at in range(length - 1)]

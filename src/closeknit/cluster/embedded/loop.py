@@ -12,16 +12,13 @@ from collections.abc import Hashable, Iterable, Sequence
 from math import inf
 from typing import NamedTuple, Protocol
 
-from ..errors import Refused
+from ..errors import InternalError, Refused
 from ..kinds import Kind
-from ..port import Change, Raw, Write
+from ..port import Change, Raw, Write, target_of
 from ..work_queue import WorkQueue
 from .store import Store
 
 log = logging.getLogger(__name__)
-
-BEHIND = 10_000
-"""After this many changes they are delivered even within a step, because the store's history is bounded."""
 
 
 class ReconcileAt(NamedTuple):
@@ -112,7 +109,7 @@ class Loop:
     def __init__(self, store: Store, participants: Iterable[Participant]) -> None:
         self.store = store
         self.participants: list[Participant] = []
-        self.seen = store.version
+        self.seen = store.history.needed = store.version
         self.steps = self.faults = 0
         self._at: list[float] = []
         self._watchers: dict[Kind, list[int]] = {}
@@ -144,7 +141,7 @@ class Loop:
         if self.store.version == self.seen:
             return
         changes = self.store.changes(self.seen)
-        self.seen = self.store.version
+        self.seen = self.store.history.needed = self.store.version
         for change in changes:
             self.tell(change)
 
@@ -170,10 +167,14 @@ class Loop:
             return
         self.steps += 1
         for write in one.step(now):
-            try:
-                result: Raw | Refused = self.store.carry_out(write)
-            except Refused as refused:
-                result = refused
-            one.done(write, result, now)
-            if self.store.version - self.seen > BEHIND:
-                self.pass_on()
+            one.done(write, self._carried_out(write), now)
+
+    def _carried_out(self, write: Write) -> Raw | Refused:
+        try:
+            return self.store.carry_out(write)
+        except Refused as refused:
+            return refused
+        except Exception as error:  # one object must not stop the others
+            self.faults += 1
+            log.exception("the store failed for a write to %s", target_of(write))
+            return InternalError(f"the write failed: {error}")

@@ -11,16 +11,14 @@ It reads no clock and generates no random ids: both are passed in, so that a run
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Literal, Protocol
 
 import msgspec
 
 from ...dialects import timestamps
-from ..errors import AlreadyExists, BadRequest, Cause, Conflict, Expired, Forbidden, Invalid, NotFound, TooLarge
+from ..errors import AlreadyExists, BadRequest, Cause, Conflict, Forbidden, Invalid, NotFound, TooLarge
 from ..kinds import EVENT, KINDS, NAMESPACE, POD, Kind
 from ..port import (
     Bind,
@@ -39,10 +37,8 @@ from ..port import (
 )
 from . import eviction, ownership, patching
 from .deletion import is_held, marked
+from .recent_changes import RecentChanges
 from .strategy import is_next_generation, prepared, same_but_times
-
-HISTORY = 20_000
-"""How many changes are kept for watches; a client that resumes from an older version has to list again."""
 
 LARGEST = 3 << 19
 """The size of the largest object that a client can write, in bytes of JSON: 1.5 MiB, as with etcd."""
@@ -120,10 +116,8 @@ class Store:
         self.now, self.ids, self.log = now, ids, log
         self.rules: StoreRules = rules or NoRules()
         self.objects: dict[Kind, dict[tuple[str, str], Raw]] = {kind: {} for kind in KINDS}
-        self.history: deque[Change] = deque(maxlen=HISTORY)
+        self.history = RecentChanges()
         self.version = 1
-        self.forgotten = 1
-        """The version of the oldest change in the history; a watch can resume from the version before it."""
         self._owned: dict[str, dict[Key, None]] = {}
         self._committed = 1
 
@@ -151,10 +145,7 @@ class Store:
 
     def changes(self, after: int) -> list[Change]:
         """The changes since a version; raises Expired if that is no longer in the history."""
-        if after + 1 < self.forgotten:
-            raise Expired(f"too old resource version: {after} ({self.forgotten - 1})")
-        newest = self.history[-1].version if self.history else self.version
-        return list(islice(reversed(self.history), newest - after))[::-1] if newest > after else []
+        return self.history.after(after)
 
     # Writing
 
@@ -326,8 +317,7 @@ class Store:
     # Every change passes here
 
     def _put(self, kind: Kind, old: Raw | None, new: Raw, options: WriteOptions) -> Raw:
-        if not options.trusted:
-            _check_size(kind, new)
+        size = 0 if options.trusted else _checked_size(kind, new)
         if options.dry_run:
             return new if old is not None else {**new, "metadata": {**new["metadata"]}}
         self.version += 1
@@ -338,7 +328,7 @@ class Store:
             self._disown(key, old)
             for owner in new["metadata"].get("ownerReferences") or ():
                 self._owned.setdefault(owner["uid"], {})[key] = None
-        self._record(Change(self.version, "ADDED" if old is None else "MODIFIED", kind, new, old))
+        self._record(Change(self.version, "ADDED" if old is None else "MODIFIED", kind, new, old), size)
         return new
 
     def _remove(self, kind: Kind, last: Raw, options: WriteOptions) -> Raw:
@@ -360,10 +350,9 @@ class Store:
                 if not children:
                     del self._owned[owner["uid"]]
 
-    def _record(self, change: Change) -> None:
-        if len(self.history) == self.history.maxlen:
-            self.forgotten = self.history[0].version + 1
-        self.history.append(change)
+    def _record(self, change: Change, size: int = 0) -> None:
+        """`size` is what a client sent, in bytes."""
+        self.history.append(change, size)
         if self.log is not None:
             self.log.append(change)
 
@@ -387,12 +376,11 @@ class Store:
     def resume(self, version: int) -> None:
         """Continue from the last version of the file."""
         self.version = self._committed = version
-        self.forgotten = version + 1
+        self.history.clear(version)
 
     def compact(self) -> None:
         """Drop all history: clients that resume a watch have to list again."""
-        self.history.clear()
-        self.forgotten = self.version + 1
+        self.history.clear(self.version)
 
 
 _NOTHING: Raw = {"metadata": {}}
@@ -407,8 +395,8 @@ def _by(write: Patch, options: WriteOptions) -> WriteOptions:
     )
 
 
-def _check_size(kind: Kind, new: Raw) -> None:
-    """Raise for an object that is too large or nested too deeply to be stored."""
+def _checked_size(kind: Kind, new: Raw) -> int:
+    """The bytes of an object as JSON; raises for one that is too large or nested too deeply to be stored."""
     try:
         size = len(msgspec.json.encode(new))
     except RecursionError:
@@ -416,6 +404,7 @@ def _check_size(kind: Kind, new: Raw) -> None:
     if size > LARGEST:
         text = f"{kind.resource} {new['metadata']['name']!r} has {size} bytes, and at most {LARGEST} are stored"
         raise TooLarge(f"request is too large: {text}", group=kind.group, kind=kind.plural)
+    return size
 
 
 def _taken(kind: Kind, there: Raw) -> AlreadyExists:

@@ -28,7 +28,8 @@ async def check(patient: Patient) -> AsyncIterator[Finding]:
         mixed = f"{ours} Closeknit's, the others Kueue's" if ours else "Kueue's"
         owner = "Closeknit's" if ours == len(needed) else mixed
         text = f"{len(needed)} kinds of kueue.x-k8s.io are served as {there.OUR_VERSION}; definitions: {owner}"
-        yield ok(CHECK, text + ("; manifests of older versions: `closeknit convert` rewrites them" if ours else ""))
+        is_only = any(there.served_versions(one) == [there.OUR_VERSION] for one in needed)
+        yield ok(CHECK, text + ("; manifests of older versions: `closeknit convert` rewrites them" if is_only else ""))
 
 
 async def _wrong(patient: Patient, needed: Iterable[Raw]) -> AsyncIterator[Finding]:

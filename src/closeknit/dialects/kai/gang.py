@@ -55,6 +55,7 @@ def read_gang(
     Without `topologies` the names of topologies and levels are not checked. `priorities` are by PriorityClass.
     """
     identity = ObjectIdentity.of(*group)
+    identity.check_name()
     read = read_pod_group(identity.field, topologies)
     members = [pod for pod in (ObjectIdentity.of(*found) for found in pods) if _is_member(pod, identity)]
     joined = {} if read is None else _joined(read, members)

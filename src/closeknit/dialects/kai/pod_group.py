@@ -20,6 +20,7 @@ from ..spans import seconds
 from ..strictness import READ, Tree, check_fields
 from . import keys
 from .levels import check_level, read_constraint
+from .version import check_version
 
 DEEPEST = 200
 """The most levels of sub-groups."""
@@ -95,6 +96,7 @@ def read_pod_group(group: Field, topologies: Topologies | None) -> KaiPodGroup |
     A topology without a level is no constraint, but that of the entries below which name only levels.
     """
     before = group.report.noted
+    check_version(group, keys.POD_GROUP_VERSION)
     check_fields(group, FIELDS)
     spec = group.at("spec")
     for span in ("preemptionDelay", "stalenessGracePeriod"):

@@ -14,6 +14,8 @@ from ..field import Field, shown
 from ..known_fields import METADATA
 from ..spans import optional_seconds
 from ..strictness import READ, Tree, check_fields
+from .keys import QUEUE_VERSION
+from .version import check_version
 
 GPU = "nvidia.com/gpu"
 MEGABYTE = 10**6
@@ -65,6 +67,7 @@ def check_queue(queue: Field) -> None:
 def read_queue(queue: Field) -> KaiQueue | None:
     """The queue; reports mistakes and returns None if it is invalid."""
     before = queue.report.noted
+    check_version(queue, QUEUE_VERSION)
     check_fields(queue, FIELDS)
     spec, name = queue.at("spec"), queue.at("metadata", "name").text()
     parent = spec.at("parentQueue").text()

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model.request import Order
+from ...model.resources import PODS
 from ...model.shape import Shape
 from ...state.node_tree import ROOT, NodeTree
 from ...state.table import BoolArray, IntArray
@@ -65,6 +66,9 @@ class _Level:
         self.trial, self.part, self.tree, self.level, self.inside = trial, part, tree, level, inside
         self.aims = [aim for aim in aims if aim.tree is tree and aim.level <= level]
         """Preferred levels of the groups around that are not below this level."""
+        self.wanted = np.flatnonzero(part.need > 0)
+        self.wanted = self.wanted[self.wanted != trial.columns.index[PODS]]
+        """The resources that the part needs; `pods` do not count."""
         places = tree.domain[level][inside]
         if isinstance(inside, slice):
             self.ids = np.arange(int(places[0]), int(places[-1]) + 1) if len(places) else places
@@ -145,14 +149,15 @@ class _Level:
 
     def _shares(self, level: int, ids: IntArray, free: IntArray, sign: int) -> Iterator[FloatArray]:
         """Sort keys: the share of what is free; where some are equal, the share of everything that is in use then."""
-        found = -sign * shares(free, self.part.need, self._pods_row)
-        yield found
+        need, wanted = self.part.need, self.wanted
+        if not len(wanted):
+            return
+        found = shares(free[wanted], need[wanted])
+        yield -sign * found
         if len(set(found.tolist())) < len(found):
-            total = self.trial.free(self.tree).totals(level)[:, ids]
-            wanted = np.flatnonzero(self.part.need > 0)
-            wanted = wanted[wanted != self._pods_row]
-            after = total[wanted] - free[wanted] + self.part.need[wanted, None]
-            yield -sign * (after / np.maximum(total[wanted], 1)).max(axis=0, initial=0)
+            total = self.trial.free(self.tree).totals(level)[:, ids][wanted]
+            after = total - free[wanted] + need[wanted, None]
+            yield -sign * (after / np.maximum(total, 1)).max(axis=0)
 
     def _aimed(self, aim: Aim, ids: IntArray) -> FloatArray:
         """How well each domain serves a group around: one that it uses, one that holds all its pods, most of them."""
@@ -163,24 +168,15 @@ class _Level:
         ranks: FloatArray = np.where(np.isin(homes, aim.used), -np.inf, -held)
         return ranks[inverse]
 
-    @property
-    def _pods_row(self) -> int:
-        return self.trial.columns.index["pods"]
-
     def _start(self) -> int:
         """The lowest level above this one at which one domain holds the whole scope; ROOT if none does."""
         low, high = self.tree.begins[self.level][self.ids[0]], self.tree.begins[self.level][self.ids[-1]]
         return self.tree.common(int(low), int(high) + 1, self.level - 1)
 
 
-def shares(free: IntArray, need: IntArray, ignored: int) -> FloatArray:
-    """For each column of `free` the largest share of it that `need` takes; `pods` do not count."""
-    wanted = np.flatnonzero(need > 0)
-    wanted = wanted[wanted != ignored]
-    if not len(wanted):
-        return np.zeros(free.shape[1])
-    amounts = free[wanted]
-    share = need[wanted, None] / np.maximum(amounts, 1)
-    share[amounts <= 0] = ABSENT
+def shares(free: IntArray, need: IntArray) -> FloatArray:
+    """For each column of `free` the largest share of it that `need` takes."""
+    share = need[:, None] / np.maximum(free, 1)
+    share[free <= 0] = ABSENT
     found: FloatArray = share.max(axis=0)
     return found

@@ -156,8 +156,11 @@ def _added(search: Search, part: Part) -> bool:
 
 def _add_pods(search: Search, batch: Batch) -> None:
     """Place surplus pods inside the domain of their group, then anywhere in its required domain."""
-    for scope in (search.scope_of(batch.part), search.widest_scope(batch.part)):
+    for scope_of in (search.scope_of, search.widest_scope):
         left = batch.count - (search.count_of(batch) if batch in search.placed else 0)
+        if not left:
+            return
+        scope = scope_of(batch.part)
         while left > 0:
             rows = scope.all_rows(search.size)
             room = search.trial.room(batch, rows)

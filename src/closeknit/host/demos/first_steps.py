@@ -64,7 +64,7 @@ def _waiting(store: Store, _round: int) -> Act:
     most = most_free(store, RACK, 1)
     if waits(store, PRETRAIN):
         why = f": no rack has 12 free GPUs, at most {most}" if most < 12 else ""
-        return Act(f"pretrain is pending{why}. Run `closeknit explain` to see why.", again=LOOK)
+        return Act(f"pretrain is pending{why}. Run `closeknit explain pretrain` to see why.", again=LOOK)
     if has_quota(store, PRETRAIN) and is_here(store, PRETRAIN) and not pods_of(store, PRETRAIN):
         return Act(again=LOOK)
     return Act()

@@ -1,4 +1,4 @@
-"""Whatever is sent, the server answers below 500 and in time; and what it refuses has changed nothing.
+"""Whatever is sent, the server answers below 500 and in time, in bounded memory; what it refuses changes nothing.
 
 CLOSEKNIT_FUZZ sets how many requests are sent, CLOSEKNIT_FUZZ_SEED which.
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 from time import monotonic
 
+from attacks.line import memory
 from closeknit.cluster.embedded.rest.bodies import MOST_BYTES
 from closeknit.cluster.embedded.rules import HostRules
 from cluster.embedded.rest.fuzzing import Fuzz, Request
@@ -57,13 +58,15 @@ class Client:
 
 
 def test_no_request_does_harm(tmp_path: Path) -> None:
-    fuzz, codes, slowest = Fuzz(SEED), dict[int, int](), 0.0
+    fuzz, codes, slowest, early = Fuzz(SEED), dict[int, int](), 0.0, 0
     with Running(tmp_path, rules=HostRules()) as running:
         client = Client(running)
         for number in range(COUNT):
             if number % 100 == 0:
                 seeded = {client.send(seed)[0] for seed in fuzz.seeds()}
                 assert seeded == {201} if number == 0 else max(seeded) < 500
+            if number == COUNT // 5:
+                early = memory(os.getpid())
             request = fuzz.request()
             before, start = running.store.version, monotonic()
             code, body = client.send(request)
@@ -77,7 +80,11 @@ def test_no_request_does_harm(tmp_path: Path) -> None:
                 assert request.method == "HEAD" or b'"kind":"Status"' in body, (number, request, body)
         client.close()
         assert running.api.get("/readyz").body == "ok"
+    late = memory(os.getpid())
+    print(f"\n{COUNT} requests: slowest {slowest:.2f} s, {early / 1e6:.0f} to {late / 1e6:.0f} MB")
+    print(sorted(codes.items()))
     assert {200, 201, 400, 404, 409, 415, 422} <= codes.keys(), codes
+    assert late < 1.5 * early + 50_000_000
 
 
 def test_bytes_that_are_no_http_do_no_harm(tmp_path: Path) -> None:

@@ -188,3 +188,7 @@ def test_the_given_object_is_not_changed_in_place() -> None:
     body = pod(containers=[{"name": "c", "image": "i", "resources": {"limits": {"cpu": 1}}}], tolerations=[])
     Host().create(POD, body)
     assert body == pod(containers=[{"name": "c", "image": "i", "resources": {"limits": {"cpu": 1}}}], tolerations=[])
+
+
+def test_null_in_a_node_selector_is_an_empty_value() -> None:
+    assert spec_of(nodeSelector={"pool": None, "zone": "a"})["nodeSelector"] == {"pool": "", "zone": "a"}

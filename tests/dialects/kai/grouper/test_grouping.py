@@ -215,3 +215,30 @@ def test_a_chain_of_owners_can_be_grouped_without_files() -> None:
     result = group_pods([("", a_job(2, {keys.MIN_MEMBER: "2"}))], [("", a_pod("a")), ("", a_pod("b"))])
     [one] = result.groupings
     assert [pod["metadata"]["annotations"][keys.POD_GROUP] for pod in one.pods] == ["pg-j", "pg-j"]
+
+
+def test_misspelt_and_misplaced_keys_of_kai_are_warned_of() -> None:
+    job = a_job(1, {"kai.scheduler/topology-require-placement": "rack", "kai.scheduler/unheard-of": "x"})
+    job["metadata"]["labels"] = {keys.TOPOLOGY: "network"}
+    assert warnings(job) == [
+        "f: Job j: metadata.annotations[kai.scheduler/topology-require-placement]: is not a key that is read; "
+        "did you mean kai.scheduler/topology-required-placement?",
+        "f: Job j: metadata.labels[kai.scheduler/topology]: is not read there; make it an annotation",
+    ]
+
+
+def test_an_object_that_is_there_twice_is_refused() -> None:
+    assert mistakes(a_pod("p"), a_pod("p"), a_pod("p", namespace="other")) == [
+        "f: Pod p: metadata.name: is there a second time; remove one of the two objects"
+    ]
+
+
+def test_a_job_that_gets_its_name_from_the_server_is_grouped_by_the_beginning_of_it() -> None:
+    job = a_job(2, {keys.MIN_MEMBER: "2"})
+    job["metadata"] = {"generateName": "train-", "annotations": job["metadata"]["annotations"]}
+    assert group(job).pod_group["metadata"]["name"] == "pg-train"
+
+
+def test_every_group_is_also_read_as_a_gang() -> None:
+    result = grouped(a_job(2, {keys.MIN_MEMBER: "2"}), a_pod("p"))
+    assert [gang.key for gang in result.gangs] == ["default/pg-p", "default/pg-j"]

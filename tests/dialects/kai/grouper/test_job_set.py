@@ -89,9 +89,15 @@ def test_with_an_exclusive_topology_all_replicas_are_apart_in_domains_of_their_o
 
 def test_an_exclusive_topology_of_one_replicated_job_keeps_its_replicas_apart() -> None:
     notes = {keys.JOB_SET_EXCLUSIVE: "rack"}
-    one = group(a_job_set(DRIVER, a_replicated_job("w", 2, 3, notes), notes={keys.TOPOLOGY: "network"}), NETWORK)
+    job_set = a_job_set(DRIVER, a_replicated_job("w", 2, 3, notes))
+    one = group(job_set, NETWORK)
     assert one.pod_group["metadata"]["annotations"][keys.APART] == "w=rack"
-    assert constraints(one) == {"w-replica-0": RACK, "w-replica-1": RACK}
+    assert constraints(one) == {"w": {"topology": "network"}, "w-replica-0": RACK, "w-replica-1": RACK}
+    assert warnings(job_set, NETWORK) == [
+        f"f: JobSet j: spec.replicatedJobs[1].template.metadata.annotations[{keys.JOB_SET_EXCLUSIVE}]: keeps replicas "
+        "of this job apart from one another, not from those of other replicated jobs; "
+        "put it on the JobSet to keep all of them apart"
+    ]
 
 
 def test_kai_ignores_an_exclusive_topology() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from closeknit.dialects.kueue.jobs.children import is_child
+from closeknit.dialects.kueue.jobs.children import has_unlisted_owners, is_child
 
 Raw = dict[str, Any]
 
@@ -73,3 +73,21 @@ CASES = [
 )
 def test_a_child_has_the_kind_and_name_that_its_owners_controller_gives(owner: Raw, child: Raw, is_one: bool) -> None:
     assert is_child(owner, child) is is_one
+
+
+def component(kind: str, *paths: str) -> Raw:
+    return {"template": {"kind": kind}, "podSets": [{"path": one} for one in paths]}
+
+
+@pytest.mark.parametrize(
+    ("components", "expected"),
+    [
+        ([component("Job"), component("Pod", "template"), component("ConfigMap")], False),
+        ([component("JobSet")], False),
+        ([component("Job"), component("Deployment")], True),
+        ([component("Odd", "template.spec.template")], True),
+        ([], False),
+    ],
+)
+def test_only_some_wrapped_kinds_have_pods_with_other_owners(components: list[Raw], expected: bool) -> None:
+    assert has_unlisted_owners(one("AppWrapper", "a", spec={"components": components})) is expected

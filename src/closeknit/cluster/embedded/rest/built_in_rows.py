@@ -76,7 +76,7 @@ def _labels(labels: Raw | None) -> str:
 
 
 def _node(raw: Raw, _: float) -> list[Any]:
-    ready = [one for one in _at(raw, "status", "conditions") or () if one["type"] == "Ready"]
+    ready = [one for one in _at(raw, "status", "conditions") or () if one.get("type") == "Ready"]
     status = ["Ready" if one.get("status") == "True" else "NotReady" for one in ready] or ["Unknown"]
     if _at(raw, "spec", "unschedulable"):
         status.append("SchedulingDisabled")
@@ -84,7 +84,7 @@ def _node(raw: Raw, _: float) -> list[Any]:
     roles = {key.removeprefix(ROLE) for key in labels if key.startswith(ROLE)} - {""}
     if labels.get("kubernetes.io/role"):
         roles.add(labels["kubernetes.io/role"])
-    addresses = {one["type"]: one["address"] for one in reversed(_at(raw, "status", "addresses") or ())}
+    addresses = {one.get("type"): one.get("address") for one in reversed(_at(raw, "status", "addresses") or ())}
     info = _at(raw, "status", "nodeInfo") or {}
     return [
         ",".join(status),
@@ -138,7 +138,7 @@ def _service(raw: Raw, _: float) -> list[Any]:
 
 def _job(raw: Raw, now: float) -> list[Any]:
     spec, status = raw.get("spec") or {}, raw.get("status") or {}
-    true = {one["type"] for one in status.get("conditions") or () if one.get("status") == "True"}
+    true = {one.get("type") for one in status.get("conditions") or () if one.get("status") == "True"}
     if "deletionTimestamp" in raw["metadata"]:
         true.add("Terminating")
     order = ("Complete", "Failed", "Terminating", "Suspended", "FailureTarget", "SuccessCriteriaMet")

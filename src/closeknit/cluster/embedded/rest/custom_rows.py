@@ -48,8 +48,8 @@ def cell(column: Column | ComputedColumn, raw: Raw, now: float) -> Any:
 
 def _condition(conditions: Any, wanted: str) -> str | None:
     if wanted == "*":
-        return conditions[-1]["type"] if conditions else None
-    return next((one["status"] for one in conditions if one["type"] == wanted), None)
+        return conditions[-1].get("type") if conditions else None
+    return next((one.get("status") for one in conditions if one.get("type") == wanted), None)
 
 
 def _status_of(condition: str) -> Column:

@@ -48,7 +48,7 @@ def _gates(spec: Raw, status: Raw) -> str:
 
 
 def _has(status: Raw, condition: str, field: str = "status", value: str = "True") -> bool:
-    return any(one["type"] == condition and one.get(field) == value for one in status.get("conditions") or ())
+    return any(one.get("type") == condition and one.get(field) == value for one in status.get("conditions") or ())
 
 
 def _summary(pod: Raw, spec: Raw, status: Raw) -> _Summary:

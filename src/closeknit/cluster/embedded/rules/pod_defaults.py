@@ -83,6 +83,8 @@ def filled_spec(spec: Raw) -> Raw:
     for key in ("containers", "initContainers", "ephemeralContainers"):
         if key in spec:
             spec[key] = [filled_container(one) for one in spec[key]]
+    if None in spec.get("nodeSelector", {}).values():  # Kubernetes reads null as an empty string
+        spec["nodeSelector"] = {key: value or "" for key, value in spec["nodeSelector"].items()}
     if "volumes" in spec:
         spec["volumes"] = [_volume(one) for one in spec["volumes"]]
     account = spec.get("serviceAccountName") or spec.get("serviceAccount")

@@ -173,7 +173,7 @@ def is_active(pod: Raw) -> bool:
 def condition(raw: Raw, kind: str) -> Raw | None:
     """A condition of an object by its type."""
     for one in (raw.get("status") or _NONE).get("conditions") or ():
-        if one["type"] == kind:
+        if one.get("type") == kind:
             return one  # type: ignore[no-any-return]
     return None
 

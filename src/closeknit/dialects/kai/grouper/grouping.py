@@ -11,6 +11,7 @@ from ...field import Field
 from ...kueue.jobs.identity import ObjectIdentity
 from .. import keys
 from ..pod_group import Topologies
+from ..spelling import check_keys
 from .kinds import ANY_OWNER, GROUP_KINDS, POD_KEY, WRAPPERS
 from .plan import GroupKind, GroupPlan, Owned, PlannedGroup, Raw, constraint, labels, name_of, notes
 from .segments import given_segments
@@ -64,8 +65,8 @@ def key_of(identity: ObjectIdentity) -> tuple[str, str]:
 
 def deciding(chain: Sequence[Found]) -> int:
     """The position of the topmost owner that is no wrapper; the length of the chain if there is none."""
-    keys_ = (key_of(ObjectIdentity.of(*found)) for found in chain)
-    return next((at for at, key in enumerate(keys_) if key not in WRAPPERS), len(chain))
+    kinds = (key_of(ObjectIdentity.of(*found)) for found in chain)
+    return next((at for at, kind in enumerate(kinds) if kind not in WRAPPERS), len(chain))
 
 
 def _kind(owner: ObjectIdentity) -> GroupKind:
@@ -100,6 +101,8 @@ def _check_segments(owned: Owned, kind: GroupKind) -> None:
 def _grouping(owned: Owned, kind: GroupKind, name: str) -> Grouping:
     plan = kind.plan(owned)
     _check_unread(owned, kind)
+    for thing in (owned.owner, *owned.above, owned.pods[0]):
+        check_keys(thing.at("metadata"))
     group = {
         "apiVersion": keys.POD_GROUP_VERSION,
         "kind": "PodGroup",
@@ -205,9 +208,10 @@ def _preemptibility(owned: Owned) -> str | None:
 
 def _marked(pod: Field, group: str, sub_group: str) -> Raw:
     """The pod with the annotation that names its group, and the label that names its sub-group."""
-    raw = pod.mapping()
-    metadata = dict(raw.get("metadata") or {})
-    metadata["annotations"] = {**(metadata.get("annotations") or {}), keys.POD_GROUP: group}
-    others = {key: value for key, value in (metadata.get("labels") or {}).items() if key != keys.SUB_GROUP}
-    metadata["labels"] = {**others, keys.SUB_GROUP: sub_group} if sub_group else others
-    return {**raw, "metadata": metadata}
+    others = {key: value for key, value in labels(pod).mapping().items() if key != keys.SUB_GROUP}
+    metadata = {
+        **pod.at("metadata").mapping(),
+        "annotations": {**notes(pod).mapping(), keys.POD_GROUP: group},
+        "labels": {**others, keys.SUB_GROUP: sub_group} if sub_group else others,
+    }
+    return {**pod.mapping(), "metadata": metadata}

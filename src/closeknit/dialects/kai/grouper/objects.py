@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from ....model.gang import Gang
 from ....model.mistake import Mistake
 from ....model.topology import Topology
 from ...kueue.jobs.identity import ObjectIdentity
@@ -28,10 +29,11 @@ from .plan import Raw
 class GroupedObjects:
     """The groups that were made, then those among the objects; none if there are mistakes.
 
-    `skipped` are the kinds of objects that have no pods, each once.
+    `gangs` are what the groups are read as, one for each. `skipped` are the kinds of objects that have no pods.
     """
 
     groupings: list[Grouping] = field(default_factory=list)
+    gangs: list[Gang] = field(default_factory=list)
     topologies: dict[str, Topology] = field(default_factory=dict)
     mistakes: list[Mistake] = field(default_factory=list)
     warnings: list[Mistake] = field(default_factory=list)
@@ -61,6 +63,7 @@ class _Files:
 
     def grouped(self) -> GroupedObjects:
         result = self.result
+        self._check_names()
         for _, identity in self.objects:
             self._read_admin(identity)
         for one, identity in self.objects:
@@ -74,11 +77,20 @@ class _Files:
         if not result.mistakes:
             self._check()
         if result.mistakes:
-            result.groupings = []
+            result.groupings, result.gangs = [], []
         return result
+
+    def _check_names(self) -> None:
+        seen: set[tuple[str, ...]] = set()
+        for _, identity in self.objects:
+            key, name = (*key_of(identity), identity.namespace, identity.name), identity.field.at("metadata", "name")
+            if key in seen and name.given:
+                name.wrong("is there a second time", "remove one of the two objects")
+            seen.add(key)
 
     def _read_admin(self, identity: ObjectIdentity) -> None:
         if key_of(identity) in TOPOLOGIES:
+            identity.check_name()
             topology = topology_of(identity.field)
             if topology is not None:
                 self.result.topologies[topology.name] = topology
@@ -141,7 +153,9 @@ class _Files:
         for one in self.result.groupings:
             pods = [(one.where, pod) for pod in one.pods]
             gang = read_gang((one.where, one.pod_group), pods, self.result.topologies or None)
-            if isinstance(gang, tuple):
+            if isinstance(gang, Gang):
+                self.result.gangs.append(gang)
+            else:
                 of = f" of {one.owner}" if one.owner else ""
                 self.result.mistakes += [replace(mistake, what=mistake.what + of) for mistake in gang]
 

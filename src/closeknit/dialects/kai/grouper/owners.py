@@ -40,7 +40,7 @@ class OwnerChains:
     def _above(self, raw: Raw, namespace: str) -> Found | None:
         metadata = _mapping(raw.get("metadata"))
         gang = _mapping(metadata.get("labels")).get(GANG_LABEL)
-        if gang and (found := self._by_name.get((*POD_GANG_KEY, namespace, gang))) is not None:
+        if isinstance(gang, str) and (found := self._by_name.get((*POD_GANG_KEY, namespace, gang))) is not None:
             return None if found[1] is raw else found
         listed = metadata.get("ownerReferences")
         references = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []

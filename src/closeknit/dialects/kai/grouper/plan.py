@@ -71,7 +71,7 @@ class Owned:
 def group_name(named: Field, owner: Field) -> str:
     """The name in KAI's form, pg-NAME-UID; an object that does not exist yet has no uid, and its group neither."""
     uid = owner.at("metadata", "uid").text()
-    return f"pg-{named.at('metadata', 'name').text()}{'-' if uid else ''}{uid}"
+    return f"pg-{name_of(named)}{'-' if uid else ''}{uid}"
 
 
 Naming = Callable[[Field], str]
@@ -173,4 +173,5 @@ def planned(owner: Field, template: Field, name: str, marks: Mapping[str, str]) 
 
 
 def name_of(thing: Field) -> str:
-    return thing.at("metadata", "name").text() or thing.at("metadata", "generateName").text()
+    """The name of an object, or the beginning of the one that it will get."""
+    return thing.at("metadata", "name").text() or thing.at("metadata", "generateName").text().rstrip("-.")

@@ -29,6 +29,18 @@ def is_child(owner: Raw, child: Raw) -> bool:
     return check is not None and check(owner, child)
 
 
+def has_unlisted_owners(wrapper: Raw) -> bool:
+    """Whether pods of an AppWrapper may have owners that are not listed here.
+
+    They are the ReplicaSets of a Deployment, or made by the operator of a kind whose pods a component has to declare.
+    """
+    for component in items(wrapper, "spec", "components"):
+        kind = at(component, "template", "kind")
+        if kind not in _CHILDREN and (kind == "Deployment" or items(component, "podSets")):
+            return True
+    return False
+
+
 def between(owners: Iterable[str]) -> set[str]:
     """The kinds that may stand between owners of these kinds and their pods: {"Job", "JobSet"} for a TrainJob."""
     found: set[str] = set()

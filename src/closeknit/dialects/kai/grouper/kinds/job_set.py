@@ -47,6 +47,12 @@ class _Job:
     segments: Segments | None
     level: str
 
+    @property
+    def whole(self) -> PlannedGroup:
+        """The sub-group of all replicas, with the topology of the level at which they are apart."""
+        apart = {"topology": self.constraint["topology"]} if self.level and self.constraint else None
+        return PlannedGroup(self.name, min_sub_group=self.replicas, constraint=apart)
+
     def replica(self, index: int | str) -> str:
         return f"{self.name}-replica-{index}"
 
@@ -69,7 +75,7 @@ def plan(owned: Owned) -> GroupPlan:
     jobs = [job for one in listed if (job := _job(owned, one, bounds)).replicas and job.pods]
     entries: list[PlannedGroup] = []
     for job in jobs:
-        entries += [] if together else [PlannedGroup(job.name, min_sub_group=job.replicas)]
+        entries += [] if together else [job.whole]
         entries += job.entries("" if together else job.name)
     outermost = sum(not entry.parent for entry in entries)
     apart = _apart(jobs, level.text() if together and outermost > 1 else "")
@@ -90,22 +96,41 @@ def _job(owned: Owned, one: Field, bounds: Raw | None) -> _Job:
     count, least = pods_in(spec), template.at(keys.MIN_MEMBER)
     minimum = (whole_number(least, 1) if least.text() else None) or count
     check_minimum(least, minimum, count)
+    own = "" if owned.like_kai or bounds else template.at(keys.JOB_SET_EXCLUSIVE).text()
+    return _Job(
+        name,
+        one.at("replicas").count(1),
+        count,
+        minimum,
+        _bounds(owned, template, bounds),
+        _segments(owned, one, count),
+        own,
+    )
+
+
+def _bounds(owned: Owned, template: Field, exclusive: Raw | None) -> Raw | None:
+    """The constraint of each replica: of an exclusive topology of the JobSet or its own, else of the annotations."""
     own = placement(owned.note(keys.TOPOLOGY), template)
     level = template.at(keys.JOB_SET_EXCLUSIVE)
-    exclusive = "" if owned.like_kai else level.text()
-    if exclusive and bounds is None:
-        bounds = exclusive_constraint(owned, level)
-    if own is not None and bounds is not None:
+    if exclusive is None and level.text() and not owned.like_kai:
+        exclusive = exclusive_constraint(owned, level)
+        if len(owned.owner.at("spec", "replicatedJobs").items()) > 1:
+            text = "keeps replicas of this job apart from one another, not from those of other replicated jobs"
+            level.warn(text, "put it on the JobSet to keep all of them apart")
+    if own is not None and exclusive is not None:
         text = "cannot be combined with an exclusive topology, which is required too"
         template.at(keys.REQUIRED if "requiredTopologyLevel" in own else keys.PREFERRED).wrong(text, "remove one")
+    return exclusive or own
+
+
+def _segments(owned: Owned, one: Field, count: int) -> Segments | None:
+    spec, name = one.at("template", "spec"), one.at("name").text()
     pods = [pod for pod in owned.pods if labels(pod).at(REPLICATED_JOB).text() == name]
-    pod_template = spec.at("template")
-    segments = None if owned.like_kai else read_segments(owned, pods, pod_template, one.at("template"))
-    if segments is not None:
-        check_indexed(spec)
-        if too_many(segments, count * one.at("replicas").count(1), one.at("replicas")):
-            segments = None
-    return _Job(name, one.at("replicas").count(1), count, minimum, bounds or own, segments, exclusive)
+    found = None if owned.like_kai else read_segments(owned, pods, spec.at("template"), one.at("template"))
+    if found is None or too_many(found, count * one.at("replicas").count(1), one.at("replicas")):
+        return None
+    check_indexed(spec)
+    return found
 
 
 def _minimum(owned: Owned, jobs: int, outermost: int, together: bool) -> int:
