@@ -89,6 +89,13 @@ def test_kai_gets_a_pod_group_with_sub_groups_and_the_topology() -> None:
     assert found.marks["default/b-0"].annotations == {"pod-group-name": "train"}
 
 
+def test_a_gang_written_for_kai_is_read_as_the_same_tree() -> None:
+    root = again(written("kai", gang(leaf("a", 3, 2), leaf("b", 3, 1), min_groups=1)))
+    assert (root.name, root.min_groups, root.constraint) == ("train", 1, IN_ZONE)
+    assert [(one.name, one.min_pods, one.constraint) for one in root.groups] == [("a", 2, IN_RACK), ("b", 1, IN_RACK)]
+    assert [one.count for one in root.pod_sets] == [3, 3]
+
+
 def test_pods_beside_groups_become_a_group_of_their_own() -> None:
     found = written("kai", gang(pods("own", 2), leaf("a"), leaf("b"), min_pods=1, min_groups=1))
     assert [(one["name"], one.get("parent"), one.get("minMember"), one.get("minSubGroup"))

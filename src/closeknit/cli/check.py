@@ -99,7 +99,9 @@ def command(
         checks = CHECKS | kai_checks(known_topologies(objects)) | dict.fromkeys(GROUP_KINDS, _read_as_group)
         readings = read(telling(objects), gates, checks)
         verdicts = [_warned(_verdict(reading, gates, laid), groups.warnings) for reading in readings]
-        verdicts = [_located(verdict, objects) for verdict in _merged(verdicts, [*unread, *groups.mistakes])]
+        of_groups = {mistake.what for mistake in groups.mistakes}
+        verdicts = _merged(verdicts, [*unread, *groups.mistakes])
+        verdicts = [_located(one, objects) if one.what in of_groups else one for one in verdicts]
     verdicts = [*_refused(verdicts, objects, gates), *pools.values()]
     if output in ("json", "yaml"):
         emit({"objects": [_plain(verdict) for verdict in verdicts], "summary": _counts(verdicts)}, output)
@@ -253,9 +255,7 @@ def _within(mistake: Mistake, verdict: CheckResult) -> Mistake:
 
 
 def _located(verdict: CheckResult, objects: Objects) -> CheckResult:
-    """Add positions to the mistakes in PodGroups, of which one may have thousands of entries."""
-    if not verdict.mistakes or not verdict.what.startswith("PodGroup "):
-        return verdict
+    """Add positions to the mistakes in groups, of which one may have thousands of entries."""
     return replace(verdict, mistakes=tuple(located(verdict.mistakes, objects)))
 
 

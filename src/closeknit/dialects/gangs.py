@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..model.gang import Gang
@@ -14,7 +14,7 @@ from .field import Field
 from .gang_reading import GangReading, Nodes
 from .grove import pod_gangs as grove
 from .kai import reading as kai
-from .kai.admin import POD_GROUP, TOPOLOGIES
+from .kai.admin import POD_GROUP, TOPOLOGIES, known_topologies
 from .kai.writing import write_gang as to_kai
 from .kueue.jobs.identity import ObjectIdentity
 from .kueue.writing import write_gang as to_kueue
@@ -28,6 +28,8 @@ KINDS = frozenset((*grove.KINDS, *kai.KINDS, *upstream.KINDS, *volcano.KINDS))
 """API group and kind of the objects that describe gangs and their topologies, besides pods."""
 
 
+Found = tuple[str, dict[str, Any]]
+"""An object, with the name of its file."""
 Writer = Callable[[Gang, Topologies], WrittenGang]
 WRITERS: Mapping[str, Writer] = {"kai": to_kai, "upstream": to_upstream, "volcano": to_volcano, "kueue": to_kueue}
 SAME = {"kubernetes": "upstream"}
@@ -35,7 +37,7 @@ SAME = {"kubernetes": "upstream"}
 
 
 def read_gangs(
-    objects: Iterable[tuple[str, dict[str, Any]]],
+    objects: Iterable[Found],
     nodes: Nodes | None = None,
     topologies: dict[str, Topology] | None = None,
 ) -> GangReading:
@@ -47,28 +49,25 @@ def read_gangs(
     objects = list(objects)
     found = [ObjectIdentity.of(where, raw) for where, raw in objects]
     pods = _of(found, [("", "Pod")])
-    known = None if nodes is None else topologies or {}
+    laid = [one for one, identity in zip(objects, found, strict=True) if (identity.group, identity.kind) in TOPOLOGIES]
+    known = {**(topologies or {}), **(known_topologies(laid) or {})}
     return (
-        _of_kai(objects, found)
+        _of_kai(objects, found, laid)
         | upstream.read_gangs(_of(found, upstream.KINDS), pods)
         | volcano.read_gangs(_of(found, volcano.KINDS), pods, nodes)
-        | grove.read_gangs(_of(found, grove.KINDS), pods, known)
+        | grove.read_gangs(_of(found, grove.KINDS), pods, known, nodes is not None)
     )
 
 
-def _of_kai(objects: list[tuple[str, dict[str, Any]]], found: list[ObjectIdentity]) -> GangReading:
+def _of_kai(objects: Sequence[Found], found: Sequence[ObjectIdentity], laid: Sequence[Found]) -> GangReading:
     """The gangs of KAI, whose reader takes raw objects."""
-    given: dict[tuple[str, str], list[tuple[str, dict[str, Any]]]]
-    given = {kind: [] for kind in (POD_GROUP, *TOPOLOGIES, ("", "Pod"))}
+    given: dict[tuple[str, str], list[Found]] = {POD_GROUP: [], ("", "Pod"): []}
     for one, identity in zip(objects, found, strict=True):
-        kind = (identity.group, identity.kind)
-        if kind in given:
-            given[kind].append(one)
-    topologies = [one for kind in TOPOLOGIES for one in given[kind]]
-    return kai.read_gangs(given[POD_GROUP], topologies, given["", "Pod"])
+        given.get((identity.group, identity.kind), []).append(one)
+    return kai.read_gangs(given[POD_GROUP], laid, given["", "Pod"])
 
 
-def node_labels(objects: Iterable[tuple[str, dict[str, Any]]]) -> dict[str, dict[str, str]]:
+def node_labels(objects: Iterable[Found]) -> dict[str, dict[str, str]]:
     """The labels of the Nodes among these objects, by name."""
     nodes = _of([ObjectIdentity.of(where, raw) for where, raw in objects], [("", "Node")])
     return {one.at("metadata", "name").text(): one.at("metadata", "labels").strings() for one in nodes}

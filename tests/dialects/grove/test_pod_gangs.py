@@ -85,6 +85,13 @@ def test_a_topology_of_another_kind_may_be_named() -> None:
     assert said(read(pod_gang(part("a", 1), **pack(RACK)), *pods(("a", 1)), topologies=known)) == []
 
 
+def test_the_topology_of_another_scheduler_among_the_files_may_be_named() -> None:
+    theirs = named("kai.scheduler/v1alpha1", "Topology", "net", {"levels": [{"nodeLabel": ZONE}, {"nodeLabel": RACK}]})
+    found = read(pod_gang(part("a", 1), **pack(RACK)), theirs, *pods(("a", 1)))
+    assert said(found) == []
+    assert found.topologies == {"net": Topology("net", (ZONE, RACK))}
+
+
 def test_a_topology_that_is_not_known_yet_is_taken_as_written() -> None:
     found = read(pod_gang(part("a", 1), topology="other", **pack("row")), TOPOLOGY, *pods(("a", 1)), nodes=None)
     assert said(found) == []
