@@ -406,3 +406,17 @@ def test_standard_input_is_read_as_a_file_is(
 ) -> None:
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(text.encode())))
     assert (checked.run("-"), checked.out.splitlines()) == (code, said)
+
+
+def test_a_job_that_kubectl_printed_is_fine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job, uid = a_job("printed"), "d6ccdc44-0000-4000-8000-000000000000"
+    labels = {"batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": "printed"}
+    job["metadata"] |= {"uid": uid, "labels": {**(job["metadata"].get("labels") or {}), **labels}}
+    old = {"controller-uid": uid, "job-name": "printed"}
+    job["spec"]["template"].setdefault("metadata", {})["labels"] = {**labels, **old}
+    job["spec"]["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
+    path = tmp_path / "job.yaml"
+    path.write_text(yaml.safe_dump(job))
+    with pytest.raises(SystemExit) as ended:
+        main(["check", str(path)])
+    assert ended.value.code == 0, capsys.readouterr().out
