@@ -435,3 +435,17 @@ def test_groups_are_checked_together(tmp_path: Path, capsys: pytest.CaptureFixtu
         "    warning: spec.minResources: is ignored; it has no effect here",
         "2 objects: 1 ok, 1 wrong",
     ]
+
+
+def test_a_job_that_kubectl_printed_is_fine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job, uid = a_job("printed"), "d6ccdc44-0000-4000-8000-000000000000"
+    labels = {"batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": "printed"}
+    job["metadata"] |= {"uid": uid, "labels": {**(job["metadata"].get("labels") or {}), **labels}}
+    old = {"controller-uid": uid, "job-name": "printed"}
+    job["spec"]["template"].setdefault("metadata", {})["labels"] = {**labels, **old}
+    job["spec"]["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
+    path = tmp_path / "job.yaml"
+    path.write_text(yaml.safe_dump(job))
+    with pytest.raises(SystemExit) as ended:
+        main(["check", str(path)])
+    assert ended.value.code == 0, capsys.readouterr().out

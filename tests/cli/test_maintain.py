@@ -51,6 +51,7 @@ def test_a_job_that_waits_for_the_window_is_explained_by_it(live: Live, ck: Run)
     told = ck("explain", "job/late")
     assert 'maintenance "all-b1" from' in told.out, told.out
     assert "is over, or cancel it; before it begins, a job whose label" in told.out
+    assert "can never be admitted" not in told.out, "it starts by itself when the window ends"
     assert ck("delete", "maintenance", "all-b1", "all-b2").code == 0
     live.until(admitted("late"))
     ck("delete", "job", "late")

@@ -58,7 +58,7 @@ class ServerRules:
 
     def _refused(self, kind: Kind, raw: Raw) -> list[tuple[str, str]]:
         """The rejected fields, each with its error."""
-        meta = {"name": "x", **(raw.get("metadata") or {}), "uid": "u"}
+        meta = {"name": "x", "uid": "u", **(raw.get("metadata") or {})}
         if kind.namespaced:
             meta.setdefault("namespace", "default")
         try:

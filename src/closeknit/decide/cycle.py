@@ -41,6 +41,7 @@ WAITING_FOR_QUOTA = "WaitingForQuota"
 WAITING_FOR_PODS = "WaitingForPodsReady"
 NOT_ALL_READY = "waiting for all admitted workloads to be in PodsReady condition"
 WAITING_FOR_VICTIMS = "WaitingForPreemptedWorkloads"
+NO_PLACE = "TopologyPlacementFailed"
 
 
 @dataclass(slots=True)
@@ -263,8 +264,15 @@ class _Turns:
                 self.decisions.append(self._order_out(victim, entry))
         self._promise(entry)
         entry.waiting.progress = None
-        message = f"{entry.plan.message}. Pending the preemption of {len(entry.victims)} workload(s)"
-        self._wait(entry, RequeueReason.PENDING_PREEMPTION, WAITING_FOR_VICTIMS, message)
+        self._wait(entry, RequeueReason.PENDING_PREEMPTION, *self._what_leaves(entry))
+
+    def _what_leaves(self, entry: Entry) -> tuple[str, str]:
+        """The reason and the message of a workload that waits for others to leave, or only for pods that stop."""
+        preempted = [victim for victim in entry.victims if victim.holding is not self.world.leaving]
+        if entry.victims and not preempted:
+            return NO_PLACE, f"{entry.plan.message}. Pods that are stopping have yet to leave their nodes"
+        message = f"{entry.plan.message}. Pending the preemption of {len(preempted)} workload(s)"
+        return WAITING_FOR_VICTIMS, message
 
     def _order_out(self, victim: Victim, entry: Entry) -> Preempt:
         by, holding = entry.workload, victim.holding

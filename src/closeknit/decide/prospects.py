@@ -13,6 +13,7 @@ from ..engine.explain import Explanation, explain
 from ..engine.remedy import Remedy, largest
 from ..model.cluster_queue import Preemption
 from ..model.request import Constraints, PodSet
+from ..model.shape import is_maintenance
 from ..model.topology import HOSTNAME
 from .decision import Wait
 from .leave_to_preempt import leave_to_preempt
@@ -142,7 +143,7 @@ def _levels(trial: Trial, flavor: str) -> tuple[str, ...]:
 
 def _beyond_room(rooms: tuple[Explanation, ...]) -> Iterator[str]:
     for room in rooms:
-        if room.never is not None and room.levels:
+        if room.never is not None and room.levels and not any(map(is_maintenance, room.never.excluded)):
             yield f"its pods would not fit even if all usable nodes were empty: {room.never}"
 
 

@@ -35,7 +35,15 @@ class Taint(NamedTuple):
     @property
     def cause(self) -> str:
         """How a refusal names what keeps pods off the node."""
-        return f'maintenance "{self.key}" {self.value}' if self.effect == MAINTENANCE else f'taint "{self}"'
+        return f'{_WINDOW}"{self.key}" {self.value}' if self.effect == MAINTENANCE else f'taint "{self}"'
+
+
+_WINDOW = "maintenance "
+
+
+def is_maintenance(cause: str) -> bool:
+    """Whether a cause is a maintenance window, which ends by itself."""
+    return cause.startswith(_WINDOW)
 
 
 @dataclass(frozen=True, slots=True)

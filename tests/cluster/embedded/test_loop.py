@@ -113,3 +113,19 @@ def test_a_write_on_which_the_store_fails_is_answered_and_the_others_are_carried
     monkeypatch.setattr(lab.store, "carry_out", works)
     lab.advance(30)
     assert "bad" in marked(lab.store)
+
+
+class Idle(Raising):
+    """A participant that sees changes and never has anything to do."""
+
+    def see(self, change: Change) -> None:
+        """Nothing to do."""
+
+
+def test_a_participant_without_anything_to_do_takes_no_step() -> None:
+    lab = Lab()
+    lab.settle()
+    loop = Loop(lab.store, [*(Idle() for _ in range(20)), Worker(lab.store, Marking(""))])
+    lab.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "good"}})
+    assert loop.run(lab.clock.now(), most=5) is None, "it comes to rest within five steps"
+    assert "good" in marked(lab.store)

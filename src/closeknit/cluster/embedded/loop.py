@@ -132,8 +132,7 @@ class Loop:
                 soonest = min(self._at, default=inf)
                 return None if soonest == inf else soonest
             for place in due:
-                self._step(place, now)
-                taken += 1
+                taken += self._step(place, now)
         return now
 
     def pass_on(self) -> None:
@@ -159,15 +158,17 @@ class Loop:
                 self.faults += 1
                 log.exception("%s failed for a change of %s", type(self.participants[place]).__name__, change.key)
 
-    def _step(self, place: int, now: float) -> None:
+    def _step(self, place: int, now: float) -> bool:
+        """Take a step of a participant, if one is due."""
         one = self.participants[place]
         at = one.due()
         if at is None or at > now:
             self._at[place] = inf if at is None else at
-            return
+            return False
         self.steps += 1
         for write in one.step(now):
             one.done(write, self._carried_out(write), now)
+        return True
 
     def _carried_out(self, write: Write) -> Raw | Refused:
         try:
