@@ -94,8 +94,9 @@ test-host: setup
 	@PYTHONPATH=tests $(BIN)/python -m servers.build etcd kube-apiserver kube-controller-manager kubectl
 	@echo "== contract on both servers =="
 	@PYTHONPATH=tests $(BIN)/python -m contract.run real embedded
-	@echo "== stories, kills, kubectl, fuzz =="
-	@CLOSEKNIT_STEPS=100000 CLOSEKNIT_KILLS=50 CLOSEKNIT_FUZZ=10000 $(BIN)/python -m pytest -n auto --dist worksteal \
+	@echo "== stories, kills, kubectl, fuzz, one truth =="
+	@CLOSEKNIT_STEPS=100000 CLOSEKNIT_KILLS=50 CLOSEKNIT_FUZZ=10000 CLOSEKNIT_TRUTHS=2000 \
+		$(BIN)/python -m pytest -n auto --dist worksteal tests/cli/test_one_truth_props.py \
 		tests/stories tests/host/test_kill.py tests/host/test_tour.py tests/cluster/embedded/rest/test_kubectl.py \
 		tests/cluster/embedded/rest/test_server_fuzz.py tests/host/test_object_fuzz.py
 	@echo "== attacks, with their full volumes =="

@@ -33,7 +33,7 @@ from closeknit.observe.manifests import read_manifests
 from closeknit.queue.pending_queue import BYPASSED
 from observe.written import RACK, REQUIRED, Raw
 
-COUNT = int(os.environ.get("CLOSEKNIT_TRUTHS", "2000"))
+COUNT = int(os.environ.get("CLOSEKNIT_TRUTHS", "400"))
 ONLY = os.environ.get("CLOSEKNIT_TRUTH")
 PARTS = 8
 LEFT = (StepKind.PREEMPTED, StepKind.EVICTED)
