@@ -77,15 +77,17 @@ def test_a_node_that_takes_no_new_pods_keeps_those_it_has_until_they_end(scene: 
     await_swap(scene, plan[-1], plan, first)
 
 
-def test_a_pod_that_waits_for_a_node_which_takes_no_new_ones_is_ended(scene: Scene) -> None:
-    """While other pods of its job run there the node is kept, and the pod of its rank is replaced repeatedly."""
+def test_a_pod_waits_for_a_node_which_takes_no_new_ones_until_its_job_has_left_it(scene: Scene) -> None:
+    """While other pods of its job run there the node is kept, and a pod that the job creates for it waits."""
     plan, first = running(scene)
     taint(scene, plan[-1], "NoSchedule")
     last, other = [pod for pod in scene.pods() if pod["spec"]["nodeName"] == plan[-1]]
     scene.delete(PODS, last["metadata"]["name"])
-    scene.until(lambda: scene.event_messages("PodTerminatedByKueue"), "its successor is ended")
+    scene.until(lambda: [pod for pod in scene.pods() if not pod["spec"].get("nodeName")], "its successor waits", 60)
+    scene.stays(lambda: not scene.event_messages("PodTerminatedByKueue"), "its successor is left alone", 5)
     assert scene.plan("train") == plan
     scene.delete(PODS, other["metadata"]["name"])
+    scene.until(lambda: scene.event_messages("PodTerminatedByKueue"), "then its successor is ended", 60)
     await_swap(scene, plan[-1], plan, first, 90)
 
 
