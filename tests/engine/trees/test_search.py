@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from closeknit.model.node import Node
@@ -97,7 +99,12 @@ class TestBacktracking:
         groups = [leaf(f"g{at}", size, within("rack")) for at, size in enumerate((5, 4, 4, 3, 2, 2))]
         result = racks(10, 10).result(Group(tuple(groups), "all"), steps=8)
         assert not result.is_proof
-        assert "not found within 8 steps" in str(result.reason) or "within 8 steps" in str(result.reason)
+        assert "no placement was found within 8 steps" in str(result.reason)
+
+    def test_a_constraint_of_a_pod_set_bounds_only_its_pods(self) -> None:
+        bound = replace(pods("bound", 3), constraint=within("rack"))
+        placed = racks_of(racks(2, 3).place(Group((pods("any", 2), bound), "all")))
+        assert placed == {"any": {"r0"}, "bound": {"r1"}}
 
     def test_a_child_of_another_topology_stays_inside_its_parent(self) -> None:
         nodes = [

@@ -1,7 +1,7 @@
 """A request prepared for the search: every group with what it needs at least, and where it has to go.
 
-    GroupPart      a group: its constraint as levels of a tree, its batches and its parts
-    Batch     the pods of one pod set of a group
+    GroupPart   a group: its constraint as levels of a tree, its batches and its parts
+    Batch       the pods of one pod set of a group
 
 `need` and `wants` are lower bounds for what a part takes when only its minimums are placed: amounts by resource, and
 pods by shape. A domain that holds less cannot hold the part; one that holds more still may not.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -139,7 +139,8 @@ class RequestReader:
             if isinstance(member, Group):
                 part.parts.append(self._part(member, part))
             elif member.constraint is not None:
-                part.parts.append(self._part(Group((member,), member.name, member.constraint), part))
+                alone = Group((replace(member, constraint=None),), member.name, member.constraint)
+                part.parts.append(self._part(alone, part))
             else:
                 part.batches.append(self._batch(part, member))
         running = [batch.running for batch in part.batches] + [one.running for one in part.parts]
