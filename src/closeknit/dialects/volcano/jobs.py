@@ -10,16 +10,14 @@ from collections.abc import Sequence
 
 from ...model.cluster_queue import Selector
 from ...model.gang import Gang
-from ...model.request import Request
 from ...model.shape import Requirement
 from ...model.topology import ListedTopology
 from ..field import Field
-from ..gang_reading import created
 from ..group_pods import GroupPod, key_of, read_pods
-from ..minimums import missing_pods
 from ..pod_template import read_shape
 from ..strictness import READ, UNUSED, Tree, check_fields
 from . import keys, network_topology
+from .gang import gang_of
 from .network_topology import read_constraint
 from .sub_groups import Division, SubGroupPolicy, divided
 
@@ -64,19 +62,7 @@ def read_job(job: Field, pods: Sequence[Field], tiers: ListedTopology | None) ->
     least = {_name(task): task.at("minAvailable").count(task.at("replicas").count(0)) for task in tasks}
     division = Division(_minimum(spec.at("minAvailable"), planned), tuple(policies), least)
     tree = divided(name, members, division, read_constraint(spec.at("networkTopology"), tiers))
-    stamp = created(job)
-    if job.report or any(pod.report for pod in pods):
-        return None
-    return Gang(
-        "volcano",
-        namespace,
-        name,
-        Request((tree,)),
-        queue=spec.at("queue").text("default"),
-        priority_class=spec.at("priorityClassName").text(),
-        created=stamp,
-        missing=missing_pods(tree),
-    )
+    return gang_of(job, pods, tree)
 
 
 def _name(task: Field) -> str:

@@ -6,15 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from ...model.cluster_queue import Selector
 from ...model.gang import Gang
-from ...model.request import Request
 from ...model.topology import ListedTopology
 from ..field import Field
-from ..gang_reading import created
 from ..group_pods import GroupPod, key_of, read_pods
 from ..label_selectors import read_selector
-from ..minimums import missing_pods
 from ..strictness import READ, UNUSED, Tree, check_fields
 from . import keys, network_topology
+from .gang import gang_of
 from .network_topology import read_constraint
 from .sub_groups import Division, SubGroupPolicy, divided
 
@@ -55,22 +53,9 @@ def read_gang(group: Field, pods: Sequence[Field], tiers: ListedTopology | None)
     ended = sum(pod.at("status", "phase").text() == "Succeeded" for pod in pods)
     division = Division(max(0, spec.at("minMember").count(0) - ended), _policies(spec, tiers), _tasks(spec))
     members = read_pods(pods)
-    namespace, _, name = key_of(group).partition("/")
+    name = key_of(group).partition("/")[2]
     tree = divided(name, members, division, read_constraint(spec.at("networkTopology"), tiers))
-    stamp = created(group)
-    if group.report or any(pod.report for pod in pods):
-        return None
-    return Gang(
-        "volcano",
-        namespace,
-        name,
-        Request((tree,)),
-        queue=spec.at("queue").text("default"),
-        priority_class=spec.at("priorityClassName").text(),
-        created=stamp,
-        missing=missing_pods(tree),
-        notices=(*_task_notice(division, members), *_allocated_notice(group, members, tiers)),
-    )
+    return gang_of(group, pods, tree, (*_task_notice(division, members), *_allocated_notice(group, members, tiers)))
 
 
 def _policies(spec: Field, tiers: ListedTopology | None) -> tuple[SubGroupPolicy, ...]:

@@ -1,0 +1,31 @@
+"""The gang of a PodGroup or of a Job, once its tree of groups is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ...model.gang import Gang
+from ...model.request import Group, Request
+from ..field import Field
+from ..gang_reading import created
+from ..group_pods import key_of
+from ..minimums import missing_pods
+
+
+def gang_of(one: Field, pods: Sequence[Field], tree: Group, notices: Iterable[str] = ()) -> Gang | None:
+    """The gang; None if the object or one of its pods has mistakes."""
+    stamp, spec = created(one), one.at("spec")
+    if one.report or any(pod.report for pod in pods):
+        return None
+    namespace, _, name = key_of(one).partition("/")
+    return Gang(
+        "volcano",
+        namespace,
+        name,
+        Request((tree,)),
+        queue=spec.at("queue").text("default"),
+        priority_class=spec.at("priorityClassName").text(),
+        created=stamp,
+        missing=missing_pods(tree),
+        notices=tuple(notices),
+    )
