@@ -147,6 +147,7 @@ soak: setup
 bench: setup
 	@$(BIN)/python -m bench.placement
 	@$(BIN)/python -m bench.scheduling
+	@$(BIN)/python -m bench.groups
 
 bench-host: setup
 	@$(BIN)/python -m bench.host

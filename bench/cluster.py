@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
+from numpy.typing import NDArray
 
 from closeknit.model.shape import Shape
 from closeknit.model.topology import HOSTNAME, Topology
@@ -21,23 +24,26 @@ POD = {"cpu": 8000, "memory": 16 * GIB, "nvidia.com/gpu": 1}
 NODE = {"cpu": 96_000, "memory": 384 * GIB, "nvidia.com/gpu": 8, "pods": 110}
 
 
-def table(size: int, node: dict[str, int] | None = None) -> NodeTable:
+SIZES = {RACK: RACK_SIZE, BLOCK: BLOCK_SIZE}
+
+
+def table(size: int, node: dict[str, int] | None = None, sizes: Mapping[str, int] = SIZES) -> NodeTable:
+    """Nodes with a label for each level, whose domains have this many nodes."""
     rows = np.arange(size, dtype=np.int32)
     names = [f"n{row:06d}" for row in range(size)]
-    racks, blocks = rows // RACK_SIZE, rows // BLOCK_SIZE
     return NodeTable(
         names=names,
-        labels={
-            HOSTNAME: LabelColumn(rows, list(names)),
-            RACK: LabelColumn(racks, [f"r{rack:05d}" for rack in range(int(racks[-1]) + 1)]),
-            BLOCK: LabelColumn(blocks, [f"b{block:04d}" for block in range(int(blocks[-1]) + 1)]),
-        },
+        labels={HOSTNAME: LabelColumn(rows, list(names)), **{key: _label(rows // sizes[key]) for key in sizes}},
         allocatable={name: np.full(size, value, dtype=np.int64) for name, value in (node or NODE).items()},
         taint_codes=np.zeros(size, dtype=np.int32),
         taints=[()],
         usable=np.ones(size, dtype=np.bool_),
         cordoned=np.zeros(size, dtype=np.bool_),
     )
+
+
+def _label(domains: NDArray[np.int32]) -> LabelColumn:
+    return LabelColumn(domains, [f"d{domain:05d}" for domain in range(int(domains[-1]) + 1)])
 
 
 def running(size: int, seed: int = 1) -> IntArray:
