@@ -46,6 +46,7 @@ class NodeTree:
         counts = [np.diff(begins) for begins in self.begins]
         self.domain = [np.repeat(np.arange(len(count)), count) for count in counts]
         self.parent = [np.zeros(len(counts[0]), dtype=np.int64)] if counts else []
+        self.all_real = [bool(real.all()) for real in self.real]
         self.cache: dict[str, object] = {}
         """What the engine keeps for this tree."""
         self.parent += [self.domain[level - 1][self.begins[level][:-1]] for level in range(1, len(counts))]

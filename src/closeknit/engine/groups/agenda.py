@@ -111,19 +111,20 @@ class Put:
 
     def _counts(self, search: Search) -> range:
         """How many pods to place: as many as are needed, or fewer where batches after it can make up for it."""
-        placed = sum(search.count_of(one) for one in self.part.batches if one in search.placed)
-        later = sum(one.count for one in self.part.batches if one not in search.placed and one is not self.batch)
+        others = [one for one in self.part.batches if one is not self.batch]
+        placed = sum(search.count_of(one) for one in others if one in search.placed)
+        later = sum(one.count for one in others if one not in search.placed)
         needed = max(0, self.part.minimum - placed)
         most = min(self.batch.count, max(needed, search.lacks(self.part)))
         return range(most, max(0, min(most, needed - later)) - 1, -1)
 
     def accept(self, search: Search, choice: Share) -> None:
-        search.placed[self.batch] = choice
+        search.put(self.batch, choice)
         if len(choice[0]):
             search.trial.take(self.batch, *choice)
 
     def forget(self, search: Search) -> None:
-        search.placed.pop(self.batch, None)
+        search.drop(self.batch)
 
 
 class Total:

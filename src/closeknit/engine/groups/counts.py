@@ -46,8 +46,7 @@ class DomainCounts:
         now = self.fit.pods[rows]
         more = now - self.pods[places]
         self.pods[places] = now
-        for level, at in enumerate(self.at):
-            np.add.at(at, self.tree.domain[level][places], more)
+        add_at(self.tree, self.at, places, more)
 
 
 class DomainFree:
@@ -89,8 +88,7 @@ class DomainFree:
         now = np.maximum(self.columns.remaining[:, rows], 0)
         more = now - self.nodes[:, places]
         self.nodes[:, places] = now
-        for level, at in enumerate(self.at):
-            np.add.at(at.T, self.tree.domain[level][places], more.T)
+        add_at(self.tree, self.at, places, more)
 
 
 def add_up(values: IntArray, begins: IntArray) -> IntArray:
@@ -99,3 +97,17 @@ def add_up(values: IntArray, begins: IntArray) -> IntArray:
         return np.zeros((*values.shape[:-1], 0), dtype=np.int64)
     sums: IntArray = np.add.reduceat(values, begins, axis=-1)
     return sums
+
+
+def add_at(tree: NodeTree, sums: list[IntArray], places: IntArray, more: IntArray) -> None:
+    """Add what some nodes have more now to the sums of the domains around them. The last axis is that of the nodes."""
+    if not len(places) or not sums:
+        return
+    lowest = tree.domain[-1][places]
+    if (lowest == lowest[0]).all():
+        more = more.sum(axis=-1)
+        for domain, at in zip(tree.domain, sums, strict=True):
+            at[..., domain[places[0]]] += more
+        return
+    for domain, at in zip(tree.domain, sums, strict=True):
+        np.add.at(at.T, domain[places], more.T)

@@ -8,13 +8,13 @@ of equal ones, by the share of all its amounts that is in use afterwards, then b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...model.request import Order
-from ...model.resources import PODS
 from ...model.shape import Shape
 from ...state.node_tree import ROOT, NodeTree
 from ...state.table import BoolArray, IntArray
@@ -25,6 +25,8 @@ from .scope import Scope
 from .trial import GroupTrial
 
 FloatArray = NDArray[np.float64]
+Key = Callable[[IntArray], IntArray | BoolArray | FloatArray | None]
+"""A sort key of some entries; None if it is the same for all of them."""
 
 ABSENT = 1000.0
 """The share of a resource that a domain does not have."""
@@ -58,7 +60,7 @@ def _scope(tree: NodeTree, inside: slice | IntArray) -> Scope:
 
 
 class _Level:
-    """The domains of one level inside a scope, with what they hold."""
+    """The domains of one level inside a scope, with what they hold. They are numbered from the first in the scope."""
 
     def __init__(
         self,
@@ -72,112 +74,148 @@ class _Level:
         self.trial, self.part, self.tree, self.level, self.inside = trial, part, tree, level, inside
         self.aims = [aim for aim in aims if aim.tree is tree and aim.level <= level]
         """Preferred levels of the groups around that are not below this level."""
-        self.wanted = np.flatnonzero(part.need > 0)
-        self.wanted = self.wanted[self.wanted != trial.columns.index[PODS]]
-        """The resources that the part needs; `pods` do not count."""
-        places = tree.domain[level][inside]
-        if isinstance(inside, slice):
-            self.ids = np.arange(int(places[0]), int(places[-1]) + 1) if len(places) else places
-        else:
+        self.starts: IntArray | None = None
+        """Where each domain begins in the scope; None if the scope has whole domains."""
+        domain, begins = tree.domain[level], tree.begins[level]
+        if not isinstance(inside, slice):
+            places = domain[inside]
             self.starts = np.flatnonzero(np.diff(places, prepend=-1))
-            self.ids = places[self.starts]
+            self.ids: slice | IntArray = places[self.starts]
+            self.count = len(self.starts)
+            return
+        empty = inside.start >= inside.stop
+        first, end = (0, 0) if empty else (int(domain[inside.start]), int(domain[inside.stop - 1]) + 1)
+        self.ids, self.count = slice(first, end), end - first
+        if not empty and (begins[first] < inside.start or begins[end] > inside.stop):
+            self.starts = np.maximum(begins[first:end] - inside.start, 0)
 
     @property
     def is_one(self) -> bool:
         """Whether the scope is inside one domain of this level, so that levels above it add nothing."""
-        return len(self.ids) <= 1
+        return self.count <= 1
 
-    def ordered(self, order: Order) -> list[int]:
-        able = self._holds(self.part.wants) & self.tree.real[self.level][self.ids] & self._pinned()
-        if not able.any():
-            return []
-        free = self._free()
-        able &= (free >= self.part.need[:, None]).all(axis=0)
-        at = np.flatnonzero(able)
-        if len(at) > 1:
-            whole = self._holds(self.part.all_wants)[at] if self.part.all_wants != self.part.wants else None
-            at = at[self._order(at, free, whole, 1 if order == "binpack" else -1)]
-        found: list[int] = self.ids[at].tolist()
-        return found
+    def ordered(self, order: Order) -> Iterator[int]:
+        """The domains that may hold the part, best first. The trial has to be as it was for each that is asked for."""
+        at = np.flatnonzero(self._able())
+        keys = self._keys(1 if order == "binpack" else -1) if len(at) > 1 else []
+        for piece in in_order(at, keys):
+            yield from self._domains(piece).tolist()
 
-    def _holds(self, wants: Mapping[Shape, int]) -> BoolArray:
-        able = np.ones(len(self.ids), dtype=np.bool_)
-        for shape, count in wants.items():
-            able &= self._pods(shape) >= count
+    def _domains(self, at: IntArray) -> IntArray:
+        domains: IntArray = at + self.ids.start if isinstance(self.ids, slice) else self.ids[at]
+        return domains
+
+    def _able(self) -> BoolArray:
+        able = self._holds(self.part.wants)
+        if not self.tree.all_real[self.level]:
+            able &= self.tree.real[self.level][self.ids]
+        if len(self.part.running):
+            able &= self._pinned()
+        if not self.part.of_one_shape and able.any():
+            able &= (self._free() >= self.part.need[:, None]).all(axis=0)
         return able
 
-    def _pods(self, shape: Shape) -> IntArray:
-        if isinstance(self.inside, slice) and self._is_whole:
-            return self.trial.counts(self.tree, shape).at[self.level][self.ids]
-        pods = self.trial.fit(shape).pods[self.tree.rows[self.inside]]
-        return add_up(pods, self._begins)
+    def _holds(self, wants: Mapping[Shape, int]) -> BoolArray:
+        able = np.ones(self.count, dtype=np.bool_)
+        for shape, count in wants.items():
+            counts = self.trial.counts(self.tree, shape)
+            able &= self._inside(counts.at[self.level], counts.pods) >= count
+        return able
 
     def _free(self) -> IntArray:
         free = self.trial.free(self.tree)
-        if isinstance(self.inside, slice) and self._is_whole:
-            return free.at[self.level][:, self.ids]
-        return add_up(free.nodes[:, self.inside], self._begins)
+        return self._inside(free.at[self.level], free.nodes)
 
-    @property
-    def _is_whole(self) -> bool:
-        """Whether the scope cuts no domain of this level."""
-        if not len(self.ids) or not isinstance(self.inside, slice):
-            return False
-        begins = self.tree.begins[self.level]
-        return bool(begins[self.ids[0]] == self.inside.start and begins[self.ids[-1] + 1] == self.inside.stop)
-
-    @property
-    def _begins(self) -> IntArray:
-        if isinstance(self.inside, slice):
-            begins: IntArray = np.maximum(self.tree.begins[self.level][self.ids] - self.inside.start, 0)
-            return begins
-        return self.starts
+    def _inside(self, by_domain: IntArray, by_node: IntArray) -> IntArray:
+        """What the domains hold inside the scope."""
+        return by_domain[..., self.ids] if self.starts is None else add_up(by_node[..., self.inside], self.starts)
 
     def _pinned(self) -> BoolArray:
         """Domains that hold the members that run already; all domains without such members."""
-        running = self.tree.place[self.part.running] if len(self.part.running) else self.part.running
+        running = self.tree.place[self.part.running]
         running = running[running >= 0]
         if not len(running):
-            return np.ones(len(self.ids), dtype=np.bool_)
+            return np.ones(self.count, dtype=np.bool_)
         homes = np.unique(self.tree.domain[self.level][running])
-        return np.isin(self.ids, homes) if len(homes) == 1 else np.zeros(len(self.ids), dtype=np.bool_)
+        return np.isin(self._domains(np.arange(self.count)), homes) & (len(homes) == 1)
 
-    def _order(self, at: IntArray, free: IntArray, whole: BoolArray | None, sign: int) -> IntArray:
+    def _keys(self, sign: int) -> list[Key]:
         """Sort as a walk through the sorted tree: each level's domains by share, then by name."""
-        ids, amounts = self.ids[at], self.trial.free(self.tree)
-        keys: list[IntArray | BoolArray | FloatArray] = [] if whole is None else [~whole]
-        keys += [self._aimed(aim, ids) for aim in reversed(self.aims)]
-        for level in range(self._start() + 1, self.level):
-            above = self.tree.ancestors(self.level, ids, level)
-            keys += [*self._shares(level, above, amounts.at[level][:, above], sign), above]
-        keys += [*self._shares(self.level, ids, free[:, at], sign), ids]
-        return np.lexsort(keys[::-1])
+        keys: list[Key] = []
+        if self.part.all_wants != self.part.wants:
+            keys.append(lambda at: ~self._holds(self.part.all_wants)[at])
+        keys += [partial(self._aimed, aim) for aim in reversed(self.aims)]
+        for level in range(self.level + 1) if len(self.part.wanted) else ():
+            keys += [partial(self._share, level, sign), partial(self._in_use, level, sign)]
+            if level < self.level:
+                keys.append(partial(self._above, level))
+        return keys
 
-    def _shares(self, level: int, ids: IntArray, free: IntArray, sign: int) -> Iterator[FloatArray]:
-        """Sort keys: the share of what is free; where some are equal, the share of everything that is in use then."""
-        need, wanted = self.part.need, self.wanted
-        if not len(wanted):
-            return
-        found = shares(free[wanted], need[wanted])
-        yield -sign * found
-        if len(set(found.tolist())) < len(found):
-            total = self.trial.free(self.tree).totals(level)[:, ids][wanted]
-            after = total - free[wanted] + need[wanted, None]
-            yield -sign * (after / np.maximum(total, 1)).max(axis=0)
+    def _above(self, level: int, at: IntArray) -> IntArray | None:
+        """The domains of a higher level around these; None if it is one. They are in the order of the tree."""
+        above = self.tree.ancestors(self.level, self._domains(at), level)
+        return None if above[0] == above[-1] else above
 
-    def _aimed(self, aim: Aim, ids: IntArray) -> FloatArray:
+    def _amounts(self, level: int, at: IntArray) -> tuple[IntArray, IntArray] | None:
+        """The domains of a level around these and what they have free of what the part needs; None if it is one."""
+        wanted = self.part.wanted[:, None]
+        if level == self.level and self.starts is not None:
+            return self._domains(at), self._free()[wanted, at]
+        ids = self._domains(at) if level == self.level else self._above(level, at)
+        return None if ids is None else (ids, self.trial.free(self.tree).at[level][wanted, ids])
+
+    def _share(self, level: int, sign: int, at: IntArray) -> FloatArray | None:
+        """The largest share of what is free that the part takes."""
+        amounts = self._amounts(level, at)
+        if amounts is None:
+            return None
+        found: FloatArray = -sign * (self.part.need[self.part.wanted][:, None] / amounts[1]).max(axis=0)
+        return found
+
+    def _in_use(self, level: int, sign: int, at: IntArray) -> FloatArray | None:
+        """The largest share of everything that is in use then."""
+        amounts = self._amounts(level, at)
+        if amounts is None:
+            return None
+        ids, free = amounts
+        total = self.trial.free(self.tree).totals(level)[self.part.wanted[:, None], ids]
+        after = total - free + self.part.need[self.part.wanted][:, None]
+        found: FloatArray = -sign * (after / np.maximum(total, 1)).max(axis=0)
+        return found
+
+    def _aimed(self, aim: Aim, at: IntArray) -> FloatArray | None:
         """How well each domain serves a group around: one that it uses, one that holds all its pods, most of them."""
-        homes, inverse = np.unique(self.tree.ancestors(self.level, ids, aim.level), return_inverse=True)
+        homes = self._above(aim.level, at)
+        if homes is None:
+            return None
         held = np.zeros(len(homes))
         for shape, count in aim.left.items():
             held += np.minimum(self.trial.counts(self.tree, shape).at[aim.level][homes], count)
-        ranks: FloatArray = np.where(np.isin(homes, aim.used), -np.inf, -held)
-        return ranks[inverse]
+        ranks: FloatArray = np.where(aim.used[homes], -np.inf, -held)
+        return ranks
 
-    def _start(self) -> int:
-        """The lowest level above this one at which one domain holds the whole scope; ROOT if none does."""
-        low, high = self.tree.begins[self.level][self.ids[0]], self.tree.begins[self.level][self.ids[-1]]
-        return self.tree.common(int(low), int(high) + 1, self.level - 1)
+
+def in_order(at: IntArray, keys: Sequence[Key]) -> Iterator[IntArray]:
+    """Entries in the order of several keys, the first key first, in pieces; entries that are equal in all keep theirs.
+
+    Keys are computed only where those before them are equal, and only as far as the order is asked for: mostly the
+    first domain is enough.
+    """
+    values = None
+    while len(at) > 1 and keys:
+        values, keys = keys[0](at), keys[1:]
+        if values is not None:
+            break
+    if values is None:
+        yield at
+        return
+    least = values == values.min()
+    yield from in_order(at[least], keys)
+    at, values = at[~least], values[~least]
+    order = np.argsort(values, kind="stable")
+    at, values = at[order], values[order]
+    for piece in np.split(at, np.flatnonzero(values[1:] != values[:-1]) + 1) if len(at) else ():
+        yield from in_order(piece, keys)
 
 
 def shares(free: IntArray, need: IntArray) -> FloatArray:

@@ -16,15 +16,15 @@ import numpy as np
 from ...model.request import Order
 from ...model.shape import Shape
 from ...state.node_tree import NodeTree
-from ...state.table import IntArray
+from ...state.table import BoolArray, IntArray
 
 
 class Aim(NamedTuple):
-    """A level whose domains should be few; `used` are those in use already, `left` the pods yet to come, by shape."""
+    """A level whose domains should be few; `used` says which are in use, `left` the pods yet to come, by shape."""
 
     tree: NodeTree
     level: int
-    used: IntArray
+    used: BoolArray
     left: Mapping[Shape, int]
 
 
@@ -62,17 +62,15 @@ def best(rows: IntArray, room: IntArray, count: int, aims: Sequence[Aim], order:
 
 def orders(rows: IntArray, room: IntArray, count: int, aims: Sequence[Aim], order: Order) -> Iterator[IntArray]:
     """Orders in which the rows may be filled, the best first."""
-    fuller = np.argsort(room, kind="stable")
-    emptier = np.argsort(-room, kind="stable")
-    first, second = (fuller, emptier) if order == "binpack" else (emptier, fuller)
+    ways = (room, -room) if order == "binpack" else (-room, room)
     if aims:
-        for within in (first, second):
-            listed = within
+        for way in ways:
+            listed = np.argsort(way, kind="stable")
             for aim in aims:
                 listed = _few_domains(rows, room, count, aim, listed)
             yield listed
-    yield first
-    yield second
+    for way in ways:
+        yield np.argsort(way, kind="stable")
 
 
 def _few_domains(rows: IntArray, room: IntArray, count: int, aim: Aim, within: IntArray) -> IntArray:
@@ -80,6 +78,8 @@ def _few_domains(rows: IntArray, room: IntArray, count: int, aim: Aim, within: I
     tree, level = aim.tree, aim.level
     places = tree.place[rows]
     codes = np.where(places >= 0, tree.domain[level][places], -1 - np.arange(len(rows)))
+    if (codes == codes[0]).all():
+        return within
     ids, inverse = np.unique(codes, return_inverse=True)
     holds = np.zeros(len(ids), dtype=np.int64)
     np.add.at(holds, inverse, room)
@@ -93,14 +93,14 @@ def _domains_in_order(aim: Aim, ids: IntArray, holds: IntArray, count: int) -> I
 
     holds [4, 9, 3, 2], all siblings, count 11: the domain of 9 first, then the tightest that holds the remaining 2
     """
-    known = np.isin(ids, aim.used)
+    known = aim.used[ids] & (ids >= 0)
     if known.any():
         inside, others = np.flatnonzero(known), np.flatnonzero(~known)
         inside = inside[np.argsort(-holds[inside], kind="stable")]
         left = count - int(holds[inside].sum())
         if left <= 0 or not len(others):
             return np.concatenate((inside, others))
-        fresh = aim._replace(used=aim.used[:0])
+        fresh = aim._replace(used=np.zeros_like(aim.used))
         return np.concatenate((inside, others[_domains_in_order(fresh, ids[others], holds[others], left)]))
     tree, level = aim.tree, aim.level
     tight = np.flatnonzero(holds >= count)

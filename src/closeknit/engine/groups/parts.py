@@ -17,10 +17,14 @@ import numpy as np
 
 from ...model.reason import Reason, Why, reason
 from ...model.request import AUTO, Apart, Constraint, Group, Order, PodSet, Request
+from ...model.resources import PODS
 from ...model.shape import Shape
 from ...state.node_tree import ROOT, NodeTree
 from ...state.snapshot import Snapshot
 from ...state.table import IntArray
+
+NO_ROWS: IntArray = np.empty(0, dtype=np.int64)
+NO_ROWS.flags.writeable = False
 
 Trees = Mapping[str, NodeTree]
 """Trees over the same columns, by the name of their topology."""
@@ -74,12 +78,18 @@ class GroupPart:
     apart: tuple[NodeTree, int, bool] | None
     batches: list[Batch] = field(default_factory=list)
     parts: list[GroupPart] = field(default_factory=list)
-    running: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    running: IntArray = field(default_factory=lambda: NO_ROWS)
     minimum: int = 0
     total: int = 0
-    need: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    need: IntArray = field(default_factory=lambda: NO_ROWS)
+    wanted: IntArray = field(default_factory=lambda: NO_ROWS)
+    """The resources that it needs; `pods` do not count."""
+    of_one_shape: bool = False
+    """Whether `need` is what the pods of `wants` take, all of one shape: then counting those pods is enough."""
     wants: Mapping[Shape, int] = field(default_factory=dict)
     all_wants: Mapping[Shape, int] = field(default_factory=dict)
+    watched: tuple[GroupPart, ...] = ()
+    """Itself and the parts around it, outermost first, that have a preferred level or a number of pods in all."""
 
     @property
     def order(self) -> Order | None:
@@ -127,6 +137,8 @@ class RequestReader:
         self.columns, self.trees = columns, trees
         self.wrong: Reason | None = None
         self._count = 0
+        self._charges: dict[Shape, IntArray] = {}
+        self._needs: dict[tuple[Shape, int], tuple[IntArray, IntArray]] = {}
 
     def read(self, request: Request) -> GroupPart | Reason:
         top = self._part(Group(request.groups), None)
@@ -135,6 +147,10 @@ class RequestReader:
     def _part(self, group: Group, above: GroupPart | None) -> GroupPart:
         part = GroupPart(group, self._count, above, self._bounds(group, group.constraint), self._apart(group.apart))
         self._count += 1
+        part.total = max(0, group.min_total - sum(len(one.running) for one in group.pod_sets)) if group.min_total else 0
+        outside = () if above is None else above.watched
+        prefers = part.bounds is not None and part.bounds.preferred is not None
+        part.watched = (*outside, part) if prefers or part.total else outside
         for member in group.members:
             if isinstance(member, Group):
                 part.parts.append(self._part(member, part))
@@ -144,17 +160,35 @@ class RequestReader:
             else:
                 part.batches.append(self._batch(part, member))
         running = [batch.running for batch in part.batches] + [one.running for one in part.parts]
-        part.running = np.concatenate(running) if running else part.running
+        if any(map(len, running)):
+            part.running = np.concatenate(running)
         part.minimum = self._minimum(part)
-        part.total = max(0, (group.min_total or 0) - sum(len(one.running) for one in group.pod_sets))
         self._sum_up(part)
         self._check_running(part)
         return part
 
     def _batch(self, part: GroupPart, pod_set: PodSet) -> Batch:
         rows = [self.columns.row_of[name] for name in pod_set.running if name in self.columns.row_of]
-        charge = self.columns.charge_vector(pod_set.shape.charge)
-        return Batch(part, pod_set, charge, np.array(rows, dtype=np.int64))
+        return Batch(part, pod_set, self._charge(pod_set.shape), np.array(rows, dtype=np.int64) if rows else NO_ROWS)
+
+    def _charge(self, shape: Shape) -> IntArray:
+        known = self._charges.get(shape)
+        if known is None:
+            known = self._charges[shape] = self.columns.charge_vector(shape.charge)
+        return known
+
+    def _need(self, shape: Shape, count: int) -> tuple[IntArray, IntArray]:
+        """What pods of one shape take, and which resources those are."""
+        known = self._needs.get((shape, count))
+        if known is None:
+            need = self._charge(shape) * count
+            known = self._needs[shape, count] = need, self._wanted(need)
+        return known
+
+    def _wanted(self, need: IntArray) -> IntArray:
+        wanted = need > 0
+        wanted[self.columns.index[PODS]] = False
+        return np.flatnonzero(wanted)
 
     def _bounds(self, group: Group, constraint: Constraint | None) -> LevelBounds | None:
         if constraint is None or (constraint.spreads and not constraint.topology):
@@ -201,9 +235,20 @@ class RequestReader:
         """Lower bounds over its batches and parts: of k out of n, the k smallest, each resource by itself."""
         if len(part.batches) == 1 and not part.parts:
             only = part.batches[0]
-            part.need = only.charge * part.minimum
+            part.need, part.wanted = self._need(only.shape, part.minimum)
             part.wants, part.all_wants = {only.shape: part.minimum}, {only.shape: only.count}
+            part.of_one_shape = True
             return
+        if len(part.parts) == part.needed_parts == 1 and not part.batches:
+            below = part.parts[0]
+            part.need, part.wanted, part.of_one_shape = below.need, below.wanted, below.of_one_shape
+            part.wants, part.all_wants = +Counter(below.wants), +Counter(below.all_wants)
+        else:
+            self._add(part)
+        if len(part.all_wants) == 1 and part.pods < part.total:
+            self._raise(part)
+
+    def _add(self, part: GroupPart) -> None:
         spare = sum(batch.count for batch in part.batches) - part.minimum
         wants: Counter[Shape] = Counter()
         every: Counter[Shape] = Counter()
@@ -217,15 +262,16 @@ class RequestReader:
             wants[shape] += sum(sorted(one.wants.get(shape, 0) for one in part.parts)[:needed])
         for one in part.parts:
             every.update(one.all_wants)
-        part.need, part.wants, part.all_wants = need, +wants, +every
-        if len(every) == 1 and sum(wants.values()) < part.total:
-            self._raise(part)
+        part.need, part.wants, part.all_wants, part.wanted = need, +wants, +every, self._wanted(need)
+        part.of_one_shape = len(part.wants) == 1 and all(
+            np.array_equal(need, self._charge(shape) * count) for shape, count in part.wants.items()
+        )
 
     def _raise(self, part: GroupPart) -> None:
         """All pods are of one shape, so at least `total` of them are placed."""
         ((shape, _),) = part.all_wants.items()
-        part.wants = {shape: part.total}
-        part.need = self.columns.charge_vector(shape.charge) * part.total
+        part.wants, part.of_one_shape = {shape: part.total}, True
+        part.need, part.wanted = self._need(shape, part.total)
 
     def _smallest(self, vectors: list[tuple[IntArray, int]], count: int) -> IntArray:
         """The sum of the `count` smallest of these vectors, each there several times, for each resource by itself."""

@@ -17,7 +17,7 @@ from ...state.snapshot import Snapshot
 from ...state.table import IntArray
 from ..policy import Policy
 from .agenda import NOTHING, Choose, Include, Put, agenda_of
-from .fill import best
+from .fill import Share, best
 from .parts import Batch, GroupPart, RequestReader, Trees
 from .search import STEPS, OutOfSteps, Search
 from .trial import GroupTrial, Rules
@@ -170,19 +170,29 @@ def _add_pods(search: Search, batch: Batch) -> None:
                 break
             search.trial.take(batch, *more)
             before = search.placed.get(batch, NOTHING)
-            search.placed[batch] = np.concatenate((before[0], more[0])), np.concatenate((before[1], more[1]))
+            search.drop(batch)
+            search.put(batch, _together(before, more))
             left -= int(more[1].sum())
 
 
+def _together(one: Share, two: Share) -> Share:
+    """Both shares, each row once."""
+    if not len(one[0]):
+        return two
+    rows, inverse = np.unique(np.concatenate((one[0], two[0])), return_inverse=True)
+    counts = np.zeros(len(rows), dtype=np.int64)
+    np.add.at(counts, inverse, np.concatenate((one[1], two[1])))
+    return rows, counts
+
+
 def _sorted(search: Search) -> dict[str, Placed]:
-    """The rows of each pod set once, neighbours next to each other: in the order of its tree, else by row."""
+    """The rows of each pod set, neighbours next to each other: in the order of its tree, else by row."""
     found: dict[str, Placed] = {}
     for batch in (batch for part in search.top.walk() for batch in part.batches):
         rows, counts = search.placed.get(batch, NOTHING)
-        distinct, inverse = np.unique(rows, return_inverse=True)
-        totals = np.zeros(len(distinct), dtype=np.int64)
-        np.add.at(totals, inverse, counts)
-        bounds = next((one.bounds for one in batch.part.lineage() if one.bounds is not None), None)
-        order = np.argsort(distinct if bounds is None else bounds.tree.place[distinct], kind="stable")
-        found[batch.pod_set.name] = Placed(batch, distinct[order], totals[order])
+        if len(rows) > 1:
+            bounds = next((one.bounds for one in batch.part.lineage() if one.bounds is not None), None)
+            order = np.argsort(rows if bounds is None else bounds.tree.place[rows])
+            rows, counts = rows[order], counts[order]
+        found[batch.pod_set.name] = Placed(batch, rows, counts)
     return found

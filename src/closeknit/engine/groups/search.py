@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...model.request import Order
-from ...model.shape import Shape
 from ...state.node_tree import ROOT
 from ...state.table import BoolArray, IntArray
 from .agenda import Choose, Include, Item, Put, Total
+from .below import Below
 from .fill import Aim, Share
 from .parts import Batch, GroupPart, Trees
 from .scope import EVERYTHING, Scope
@@ -56,6 +56,7 @@ class Search:
         self.included: dict[int, bool] = {}
         self.scopes: dict[int, Scope] = {}
         self.placed: dict[Batch, Share] = {}
+        self._below: dict[int, Below] = {}
         self.taken = 0
         """Steps taken so far."""
         self.hardest: Item | None = None
@@ -192,7 +193,7 @@ class Search:
     # What items ask
 
     def is_included(self, part: GroupPart) -> bool:
-        return all(self.included.get(one.at, True) for one in part.lineage())
+        return not self.included or all(self.included.get(one.at, True) for one in part.lineage())
 
     def scope_of(self, part: GroupPart) -> Scope:
         """The nodes that a part may use."""
@@ -248,35 +249,42 @@ class Search:
     def aims_of(self, part: GroupPart) -> list[Aim]:
         """The preferred levels of a part and those around it, innermost first, with the domains used already."""
         found = []
-        for one in part.lineage():
+        for one in reversed(part.watched):
             bounds = one.bounds
             if bounds is not None and bounds.preferred is not None:
-                places = bounds.tree.place[self._rows_of([one])]
-                used = np.unique(bounds.tree.domain[bounds.preferred][places[places >= 0]])
-                found.append(Aim(bounds.tree, bounds.preferred, used, self._left(one)))
+                below = self.below(one)
+                found.append(Aim(bounds.tree, bounds.preferred, below.used > 0, below.left()))
         return found
 
-    def _left(self, part: GroupPart) -> dict[Shape, int]:
-        """The pods that the minimum of a part still has to place, by shape."""
-        left = dict(part.wants)
-        for one in part.walk():
-            for batch in one.batches:
-                if batch in self.placed and batch.shape in left:
-                    left[batch.shape] -= self.count_of(batch)
-        return {shape: count for shape, count in left.items() if count > 0}
+    def put(self, batch: Batch, share: Share) -> None:
+        """Remember where the pods of a batch are."""
+        self.placed[batch] = share
+        for part in batch.part.watched:
+            self.below(part).add(batch, share, 1)
+
+    def drop(self, batch: Batch) -> None:
+        share = self.placed.pop(batch, None)
+        if share is not None:
+            for part in batch.part.watched:
+                self.below(part).add(batch, share, -1)
+
+    def below(self, part: GroupPart) -> Below:
+        known = self._below.get(part.at)
+        if known is None:
+            known = self._below[part.at] = Below(part)
+        return known
 
     def placed_below(self, part: GroupPart) -> int:
-        """The pods that are placed below a part."""
-        batches = (batch for one in part.walk() for batch in one.batches)
-        return sum(self.count_of(batch) for batch in batches if batch in self.placed)
+        """The pods that are placed below a part, which has a number of pods in all."""
+        return self.below(part).pods
 
     def lacks(self, part: GroupPart) -> int:
         """How many more pods the parts around need in all."""
-        return max((one.total - self.placed_below(one) for one in part.lineage() if one.total), default=0)
+        return max((one.total - self.placed_below(one) for one in part.watched if one.total), default=0)
 
     def can_skip(self, part: GroupPart) -> bool:
         """Whether the parts around can have enough pods in all without this part."""
-        return all(self._possible(one, part) >= one.total for one in part.lineage() if one.total and one is not part)
+        return all(self._possible(one, part) >= one.total for one in part.watched if one.total and one is not part)
 
     def _possible(self, part: GroupPart, without: GroupPart) -> int:
         """The pods that are placed below a part, or may still be."""

@@ -40,10 +40,15 @@ Mark = tuple[int, int]
 class GroupTrial:
     def __init__(self, columns: Snapshot, policy: Policy, rules: Rules | None = None) -> None:
         self.columns, self.policy, self.rules = columns, policy, rules
+        self._fits: dict[Shape, Fit] = {}
 
     def fit(self, shape: Shape) -> Fit:
         """The pods of a shape that each row holds, up to date."""
-        return fit_of(self.columns, shape, None, self.policy)
+        known = self._fits.get(shape)
+        if known is None:
+            known = self._fits[shape] = fit_of(self.columns, shape, None, self.policy)
+        known.refresh()
+        return known
 
     def counts(self, tree: NodeTree, shape: Shape) -> DomainCounts:
         fit = self.fit(shape)
