@@ -26,6 +26,11 @@ def test_invariants_hold_through_random_lives(part: int) -> None:
         done, seed = done + len(story), seed + 1
 
 
+@pytest.mark.parametrize("seed", [1005606], ids=["room freed for one workload, claimed by another"])
+def test_stories_that_once_failed_end_well(seed: int) -> None:
+    assert tell(story_of(seed), seed).why == ""
+
+
 def test_the_same_story_ends_the_same() -> None:
     story = story_of(7, 40)
     assert tell(story, 7) == tell(story, 7)

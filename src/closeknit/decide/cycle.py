@@ -11,7 +11,7 @@ into the ledger.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ..model.cluster_queue import ClusterQueue
@@ -52,13 +52,20 @@ class CycleResult:
     decisions: list[Decision] = field(default_factory=list)
 
 
-def run(world: World, heads: list[PendingWorkload], number: int, is_preemptor: Callable[[Entry], bool]) -> CycleResult:
+def run(
+    world: World,
+    heads: list[PendingWorkload],
+    number: int,
+    is_preemptor: Callable[[Entry], bool],
+    claims: Iterable[str] = (),
+) -> CycleResult:
     """Decide about these heads; the world is left unchanged."""
     turns = _Turns(world, number)
     entries = [_nominated(world, head, number) for head in heads]
     mark = world.checkpoint()
     try:
-        for entry in in_order(world, [one for one in entries if one.nomination is not None], is_preemptor):
+        with_plans = [one for one in entries if one.nomination is not None]
+        for entry in in_order(world, with_plans, is_preemptor, claims):
             turns.take(entry)
     finally:
         world.rollback(mark)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
 
 from ..quota.share import Share, share_of
@@ -13,11 +13,20 @@ from .world import World
 IsPreemptor = Callable[[Entry], bool]
 
 
-def in_order(world: World, entries: list[Entry], is_preemptor: IsPreemptor) -> Iterator[Entry]:
-    """Yield each entry once; with fair sharing the order depends on what earlier entries got."""
-    return (
-        _fair(world, entries, is_preemptor) if world.settings.fair_sharing else _classical(world, entries, is_preemptor)
-    )
+def in_order(
+    world: World, entries: list[Entry], is_preemptor: IsPreemptor, claims: Iterable[str] = ()
+) -> Iterator[Entry]:
+    """Yield each entry once; with fair sharing the order depends on what earlier entries got.
+
+    `claims` are workloads that others were preempted for, the first first. They go ahead of all that do not hold quota.
+    """
+    by_key = {entry.workload.key: entry for entry in entries}
+    claiming = [by_key[key] for key in claims if key in by_key]
+    first = [*(entry for entry in entries if entry.is_second_pass), *claiming] if claiming else []
+    yield from first
+    served = set(first)
+    rest = [entry for entry in entries if entry not in served]
+    yield from (_fair if world.settings.fair_sharing else _classical)(world, rest, is_preemptor)
 
 
 def _classical(world: World, entries: list[Entry], is_preemptor: IsPreemptor) -> Iterator[Entry]:

@@ -19,7 +19,7 @@ from ..queue.pending_workload import PendingWorkload, pending_workload
 from ..queue.wake import FREED, PARKS_ITS_CLASS, RULES, Reach, RequeueReason, WaitStage, WakeEvent
 from ..quota.demand import Demand
 from .cycle import CycleResult, run, waits
-from .decision import Admit, Decision, Evict, Retry, Wait
+from .decision import Admit, Decision, Evict, Preempt, Retry, Wait
 from .entry import Entry, Fate
 from .plan import Severity
 from .status import carried_out, required_checks
@@ -40,6 +40,8 @@ class Scheduler:
         self.second_pass: dict[str, tuple[float, float]] = {}
         self.in_the_way: frozenset[str] = frozenset()
         """Workloads that reserve room in every cycle and because of which others were parked."""
+        self.claims: dict[str, None] = {}
+        """Workloads that others were preempted for and that still wait for what this frees, the first first."""
         self.number = 0
         self.last = CycleResult()
         self.faults: list[tuple[Workload, Exception]] = []
@@ -194,7 +196,7 @@ class Scheduler:
 
     def _run(self, heads: list[PendingWorkload], now: float) -> list[Decision]:
         try:
-            self.last = run(self.world, heads, self.number, self._is_preemptor)
+            self.last = run(self.world, heads, self.number, self._is_preemptor, self.claims)
         except Exception as error:
             if len(heads) == 1:
                 return self._at_fault(heads[0], error, now)
@@ -202,6 +204,7 @@ class Scheduler:
         decisions = [made for one in self.last.decisions for made in self._concluded(one, now)]
         for entry in self.last.entries:
             decisions += self._settle(entry, now)
+        self._note_claims()
         self._clear_the_way(now)
         return decisions
 
@@ -235,6 +238,18 @@ class Scheduler:
             self.wake_queues(WakeEvent.RESERVATION_ENDED, (), now)
         if any(entry.outrun and entry.why in PARKS_ITS_CLASS for entry in entries):
             self.in_the_way |= insisting
+
+    def _note_claims(self) -> None:
+        """What a preemption frees belongs to its preemptor, in this order, until it no longer waits for it.
+
+        Otherwise a workload that goes ahead of it takes the freed room, the victim is admitted elsewhere or again, and
+        is preempted again.
+        """
+        if "KeepFreedRoom" not in self.world.gates:
+            return
+        self.claims |= dict.fromkeys(one.by.key for one in self.last.decisions if isinstance(one, Preempt))
+        done = {one.workload.key for one in self.last.entries if one.why is not RequeueReason.PENDING_PREEMPTION}
+        self.claims = {key: None for key in self.claims if key in self.pending.queue_name_of and key not in done}
 
     def _due(self, now: float) -> list[PendingWorkload]:
         due = [key for key, (at, _) in self.second_pass.items() if at <= now]
