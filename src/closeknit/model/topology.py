@@ -43,6 +43,15 @@ class Topology:
         return self.levels.index(key) if key in self.levels else None
 
 
+def label_topology(*keys: str) -> Topology:
+    """The topology of these node labels alone, for a constraint that names no topology.
+
+    Its name is one that no object can have: label_topology("rack").name == "/rack"
+    """
+    name = ",".join(keys)
+    return Topology(name if "/" in name or "," in name else f"/{name}", keys)
+
+
 @dataclass(frozen=True, slots=True)
 class ListedTopology(Topology):
     """A topology whose domains are listed node by node instead of being read from labels.

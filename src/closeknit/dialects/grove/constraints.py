@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from ...model.label_names import is_qualified_name
 from ...model.nearest import did_you_mean
 from ...model.request import Constraint
-from ...model.topology import Topology
+from ...model.topology import Topology, label_topology
 from ..field import Field
 from ..node_choice import LABEL_NAME
 from ..strictness import READ, Tree
@@ -22,8 +22,8 @@ FIELDS: Tree = {"packConstraint": {"required": READ, "preferred": READ}}
 Topologies = Mapping[str, Topology]
 
 
-def read_cluster_topology(raw: Field) -> Topology:
-    """A ClusterTopology as a topology of its label keys."""
+def read_cluster_topology(raw: Field, known: Topologies) -> Topology:
+    """A ClusterTopology as a topology of its label keys; another one of its name has to have the same levels."""
     levels = [level.at("key") for level in raw.at("spec", "levels").items()]
     if not levels:
         raw.at("spec", "levels").wrong("is missing", "list the levels, coarse to fine, each with domain and key")
@@ -32,7 +32,10 @@ def read_cluster_topology(raw: Field) -> Topology:
             key.wrong(f"is {key.value or 'missing'}, not the key of a label", LABEL_NAME)
         if key.text() in [other.text() for other in levels[:number]]:
             key.wrong(f"{key.text()} is the key of two levels", "remove one of them")
-    return Topology(raw.at("metadata", "name").text(), tuple(key.text() for key in levels))
+    topology = Topology(raw.at("metadata", "name").text(), tuple(key.text() for key in levels))
+    if known.get(topology.name, topology) != topology:
+        raw.at("metadata", "name").wrong("is the name of a Topology with other levels", "rename one of the two")
+    return topology
 
 
 class Constraints:
@@ -74,8 +77,8 @@ class Constraints:
             return self._topology
         if self._name.text():
             return Topology(self._name.text(), levels)
-        own = tuple(dict.fromkeys(levels))
-        return self.made.setdefault(",".join(own), Topology(",".join(own), own))
+        own = label_topology(*dict.fromkeys(levels))
+        return self.made.setdefault(own.name, own)
 
 
 def _refuse(unknown: Sequence[Field], topology: Topology) -> None:

@@ -44,7 +44,7 @@ FIELDS: Tree = {
 def read_gangs(objects: Sequence[Field], pods: Sequence[Field], known: Topologies, is_complete: bool) -> GangReading:
     """The gangs of these objects of KINDS. `known` are further topologies; `is_complete`: there are no others."""
     own = [one for one in objects if one.at("kind").text() == "ClusterTopology"]
-    topologies = {**known, **{one.at("metadata", "name").text(): read_cluster_topology(one) for one in own}}
+    topologies = {**known, **{one.at("metadata", "name").text(): read_cluster_topology(one, known) for one in own}}
     by_key = {key_of(pod): pod for pod in pods}
     read = [
         _PodGang(one, by_key, Constraints(one, topologies, is_complete))

@@ -36,10 +36,11 @@ def checks(topologies: Topologies | None = None) -> Checks:
 
 
 def known_topologies(objects: Iterable[Found]) -> Topologies | None:
-    """The valid Topologies among these objects, KAI's and Kueue's; None if there are none."""
+    """The valid Topologies among these objects, None if there are none. Of one name, KAI's comes before Kueue's."""
+    identities = [ObjectIdentity.of(where, raw) for where, raw in objects]
     found = {}
-    for where, raw in objects:
-        identity = ObjectIdentity.of(where, raw)
-        if (identity.group, identity.kind) in TOPOLOGIES and (topology := topology_of(identity.field)) is not None:
-            found[topology.name] = topology
+    for kind in (KUEUE_TOPOLOGY, TOPOLOGY):
+        for one in identities:
+            if (one.group, one.kind) == kind and (topology := topology_of(one.field)) is not None:
+                found[topology.name] = topology
     return found or None

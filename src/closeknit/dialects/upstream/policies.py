@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...model.label_names import is_qualified_name
 from ...model.request import Constraint
+from ...model.topology import label_topology
 from ..field import Field
 from ..node_choice import LABEL_NAME
 from ..strictness import READ, Tree
@@ -44,4 +45,4 @@ def read_constraint(constraints: Field) -> Constraint | None:
     key = given[0].at("key")
     if not is_qualified_name(key.text()):
         key.wrong(f"is {key.value or 'missing'}, not the key of a label", LABEL_NAME)
-    return Constraint(required=key.text(), topology=key.text())
+    return Constraint(required=key.text(), topology=label_topology(key.text()).name)

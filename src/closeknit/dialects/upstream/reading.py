@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ...model.gang import Gang
 from ...model.request import Group
-from ...model.topology import Topology
+from ...model.topology import Topology, label_topology
 from ..field import Field
 from ..gang_reading import GangReading, reading
 from .groups import group_of, read_trees
@@ -28,7 +28,7 @@ def read_gangs(objects: Sequence[Field], pods: Sequence[Field]) -> GangReading:
 def topologies_of(gangs: Iterable[Gang]) -> dict[str, Topology]:
     """For each label that a constraint names, the topology with that label as its only level."""
     labels = (label for gang in gangs for group in gang.request.groups for label in _labels(group))
-    return {label: Topology(label, (label,)) for label in labels}
+    return {one.name: one for one in map(label_topology, labels)}
 
 
 def _labels(group: Group) -> Iterable[str]:

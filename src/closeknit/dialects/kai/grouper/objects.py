@@ -15,7 +15,7 @@ from ....model.topology import Topology
 from ...kueue.jobs.identity import ObjectIdentity
 from ...kueue.jobs.train_job import RUNTIMES
 from .. import keys
-from ..admin import POD_GROUP, QUEUE, TOPOLOGIES
+from ..admin import POD_GROUP, QUEUE, TOPOLOGIES, TOPOLOGY
 from ..gang import group_of, read_gang
 from ..levels import topology_of
 from ..queue import check_queue
@@ -92,7 +92,7 @@ class _Files:
         if key_of(identity) in TOPOLOGIES:
             identity.check_name()
             topology = topology_of(identity.field)
-            if topology is not None:
+            if topology is not None and (key_of(identity) == TOPOLOGY or topology.name not in self.result.topologies):
                 self.result.topologies[topology.name] = topology
         elif key_of(identity) == QUEUE:
             check_queue(identity.field)
