@@ -186,8 +186,80 @@ metadata: {{name: j}}
 spec: {{tasks: [{{name: t, replicas: 2, template: {{spec: {{containers: [{container}]}}}}}}]}}
 """
     assert run("convert", "--to", "upstream", written(tmp_path, job)) == 0
+    assert capsys.readouterr().err.splitlines()[-2:] == [
+        "note: gang default/j: pods: 2 are not in the files; they need spec.schedulingGroup.podGroupName=j",
+        "note: Job default/j is left out: only Volcano creates its pods",
+    ]
+
+
+KAI_TOPOLOGY = """
+apiVersion: kai.scheduler/v1alpha1
+kind: Topology
+metadata: {name: rack}
+spec: {levels: [{nodeLabel: rack}]}
+"""
+KAI_GROUP = """
+apiVersion: scheduling.run.ai/v2alpha2
+kind: PodGroup
+metadata: {name: mine}
+spec: {minMember: 1, queue: q}
+"""
+UPSTREAM_GROUP = """
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: first}
+spec: {schedulingPolicy: {basic: {}}, schedulingConstraints: {topology: [{key: rack}]}}
+"""
+
+
+def test_groups_that_are_for_the_target_already_are_kept_beside_those_that_move(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    second = UPSTREAM_GROUP.replace("first", "second")
+    assert run("convert", "--to", "kai", written(tmp_path, KAI_GROUP, UPSTREAM_GROUP, second)) == 0
+    made = list(yaml.safe_load_all(capsys.readouterr().out))
+    names = [(one["kind"], one["metadata"]["name"]) for one in made]
+    assert names == [("Topology", "rack"), ("PodGroup", "first"), ("PodGroup", "second"), ("PodGroup", "mine")]
+
+
+def test_a_topology_that_is_there_is_not_written_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("convert", "--to", "kai", written(tmp_path, KAI_TOPOLOGY, UPSTREAM_GROUP)) == 0
+    kinds = [one["kind"] for one in yaml.safe_load_all(capsys.readouterr().out)]
+    assert kinds == ["PodGroup", "Topology"]
+
+
+def test_an_object_is_not_replaced_by_another_of_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = KAI_TOPOLOGY.replace("nodeLabel: rack", "nodeLabel: zone")
+    assert run("convert", "--to", "kai", written(tmp_path, other, UPSTREAM_GROUP)) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err) == (
+        "",
+        "error: gang default/first: would be written as Topology default/rack, which is another object already; "
+        "rename one of the two\n",
+    )
+
+
+def test_running_pods_keep_their_marks_which_a_note_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    member = """
+apiVersion: v1
+kind: Pod
+metadata: {name: p, annotations: {pod-group-name: mine}}
+spec: {nodeName: n1, containers: [{name: c, image: i}]}
+"""
+    assert run("convert", "--to", "volcano", written(tmp_path, KAI_GROUP, member)) == 0
+    assert "note: gang default/mine: pods: 1 runs already and keeps the old marks\n" in capsys.readouterr().err
+
+
+def test_a_template_that_names_the_old_group_is_pointed_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: j}
+spec: {template: {metadata: {annotations: {pod-group-name: mine}}, spec: {containers: [{name: c, image: i}]}}}
+"""
+    assert run("convert", "--to", "upstream", written(tmp_path, KAI_GROUP, job)) == 0
     assert capsys.readouterr().err.splitlines()[-1] == (
-        "note: gang default/j: pods: 2 are not in the files; they need spec.schedulingGroup.podGroupName=j"
+        "note: Job default/j: its pod template still names the group mine; give it the marks of the new one"
     )
 
 

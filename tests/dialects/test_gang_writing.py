@@ -181,24 +181,87 @@ DEEP = Group((Group((Group((Group((leaf("a"),), "4"),), "3"),), "2"),), "1")
         ("volcano", gang(Group((leaf("a"), leaf("b")), "set", IN_ZONE)),
          ["group set: a group of groups: Volcano has one level of sub-groups: it is left out"]),
         ("volcano", gang(leaf("a"), leaf("b", 3), min_groups=1),
-         ["1 of its groups: Volcano counts groups that are alike only"]),
+         ["1 of its 2 groups: Volcano counts groups that are alike only"]),
         ("kueue", gang(leaf("a", 3, 2), bounds=None),
          ["group a: 2 of 3 pods: Kueue starts all pods of a group or none"]),
         ("kueue", gang(leaf("a"), leaf("b"), min_groups=1),
          ["1 of 2 groups: Kueue starts all pods of a group or none"]),
         ("kueue", gang(leaf("a"), leaf("b", 3)),
-         ["constraints of its 2 groups: Kueue has slices of one size and shape only"]),
+         ["constraints of 2 of its groups: Kueue has required slices of one size and shape only"]),
         ("kueue", gang(leaf("a"), leaf("b", shape=BIG)),
-         ["constraints of its 2 groups: Kueue has slices of one size and shape only"]),
+         ["constraints of 2 of its groups: Kueue has required slices of one size and shape only"]),
+        ("kueue", gang(Group((leaf("a", bounds=None),), "mid", IN_RACK), bounds=None),
+         ["constraints of 1 of its groups: Kueue has required slices of one size and shape only"]),
+        ("kueue", gang(leaf("a", bounds=Constraint("feed", topology="power"))),
+         ["constraints of 1 of its groups: Kueue reads the levels of a job from one Topology"]),
+        ("kueue", gang(leaf("a", bounds=None), bounds=None, min_total=1),
+         ["1 of 2 pods: Kueue starts all pods of a group or none"]),
+        ("kai", gang(pods("own", 2), bounds=None, min_pods=0),
+         ["needs none of its pods: KAI needs at least one of them"]),
+        ("kai", replace(gang(leaf("a")), preemptible=False),
+         ["not preemptible: KAI decides that by its own rules"]),
+        ("volcano", replace(gang(leaf("a")), dialect="kubernetes", priority=7),
+         ["priority 7: Volcano reads priorities from a PriorityClass, and the group names none"]),
+        ("volcano", gang(leaf("a", bounds=Constraint(preferred=ZONE, topology="network"))),
+         [f"group a: preferred {ZONE}: Volcano tries the lowest tier first, then each above it"]),
+        ("volcano", gang(leaf("a"), Group((leaf("b"), leaf("c")), "set"), min_groups=1),
+         ["1 of its 2 groups: Volcano counts groups that are alike only"]),
         ("kueue", gang(leaf("a", bounds=None), bounds=Constraint(ZONE, RACK, topology="network")),
          [f"preferred {RACK} beside required {ZONE}: Kueue allows one of the two; "
           "Closeknit reads both with the gate RequiredAndPreferred"]),
         ("kueue", gang(leaf("a", bounds=TIERS), bounds=None),
-         ["constraints of its 1 groups: tiers of HyperNodes are not node labels, which Kueue needs"]),
+         ["constraints of 1 of its groups: tiers of HyperNodes are not node labels, which Kueue needs"]),
     ],
 )  # fmt: skip
 def test_what_a_target_cannot_say_is_listed(target: str, one: Gang, losses: list[str]) -> None:
     assert lost(written(target, one)) == losses
+
+
+def test_a_minimum_of_all_groups_is_written_for_volcano_as_one_for_each() -> None:
+    found = written("volcano", gang(leaf("a", 2), leaf("b", 3), min_groups=2))
+    assert lost(found) == []
+    policies = by_name(*found.objects)["PodGroup train"]["subGroupPolicy"]
+    assert [(one["name"], one["subGroupSize"], one["minSubGroups"]) for one in policies] == [("a", 2, 1), ("b", 3, 1)]
+
+
+def test_pods_beside_groups_keep_their_minimum_in_volcano() -> None:
+    root = again(written("volcano", gang(pods("own", 2), leaf("a", 3, 2, bounds=None), bounds=None)))
+    assert [(one.name, one.min_pods) for one in root.groups] == [("groups/a", 2), ("groups/train-pods", 2)]
+    assert root.min_groups == 2
+
+
+def test_parts_with_one_plain_name_are_told_apart() -> None:
+    tree = gang(Group((leaf("decode"), leaf("Decode"), leaf("x" * 70)), "decode"), leaf("x" * 71))
+    for target in ("kai", "upstream", "volcano"):
+        found = written(target, tree)
+        assert sorted(one.count for one in again(found).pod_sets) == [2, 2, 2, 2]
+        labels = {value for marks in found.marks.values() for value in marks.labels.values()}
+        assert all(len(value) <= 63 for value in labels)
+
+
+def test_a_topology_that_is_not_known_has_to_exist() -> None:
+    tree = gang(leaf("a"), bounds=Constraint(ZONE, topology="other"))
+    for target in ("kai", "kueue"):
+        found = written(target, tree, NETWORK)
+        assert [str(note) for note in found.notes] == [
+            "gang default/train: Topology other: is not in the files; it has to exist"
+        ]
+
+
+def test_kueue_counts_pods_that_do_not_exist_yet() -> None:
+    found = written("kueue", gang(leaf("a", 1, 2), leaf("b", 1, 3)))
+    assert found.marks["default/a-0"].annotations["kueue.x-k8s.io/pod-group-total-count"] == "5"
+
+
+def test_running_pods_keep_the_first_places_of_their_slice() -> None:
+    bound = replace(pods("a", 1), running=("n1",))
+    found = written("kueue", gang(Group((bound,), "a", IN_RACK), leaf("b")))
+    index = "kueue.x-k8s.io/pod-group-pod-index"
+    assert {key: marks.labels[index] for key, marks in found.marks.items()} == {
+        "default/a-0": "1",
+        "default/b-0": "2",
+        "default/b-1": "3",
+    }
 
 
 def test_marks_of_other_dialects_are_replaced() -> None:

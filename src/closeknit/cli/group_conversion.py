@@ -10,10 +10,12 @@ import click
 from ..cluster.located import located
 from ..cluster.mistakes import Mistakes
 from ..dialects.field import Field
-from ..dialects.gangs import KINDS, SAME, WRITERS, node_labels, read_gangs
+from ..dialects.gangs import KINDS, KINDS_BY_DIALECT, SAME, WRITERS, node_labels, read_gangs
 from ..dialects.group_pods import key_of
-from ..dialects.pod_marks import described, remarked
+from ..dialects.pod_marks import described, named_group, remarked
+from ..dialects.volcano.keys import BATCH_GROUP
 from ..dialects.written_gang import PodMarks, WrittenGang
+from ..model.gang import Dialect
 from ..model.mistake import Mistake, refuse
 
 Raw = dict[str, Any]
@@ -27,26 +29,61 @@ def converted_groups(objects: Objects, target: str) -> Iterator[Raw]:
     _check(found.mistakes, objects)
     if not found.gangs:
         kinds = ", ".join(sorted({kind for _, kind in KINDS}))
-        raise refuse("there is no group of pods in these files", f"give objects such as {kinds}", what="--to")
+        remedy = f"give objects such as {kinds}; `closeknit group` makes PodGroups of jobs and pods"
+        raise refuse("there is no group of pods in these files", remedy, what="--to")
     moved = [gang for gang in found.gangs if SAME.get(gang.dialect, gang.dialect) != target]
     for gang in found.gangs:
-        if gang not in moved:
+        if SAME.get(gang.dialect, gang.dialect) == target:
             click.echo(f"note: {gang.key} is for {target} already", err=True)
-    if not moved:
-        yield from (raw for _, raw in objects)
-        return
+    replaced = {kind for gang in moved for kind in KINDS_BY_DIALECT[gang.dialect]}
+    others = [raw for _, raw in objects if _kind(raw) not in replaced]
     written = [WRITERS[target](gang, found.topologies) for gang in moved]
-    for one in written:
-        yield from one.objects
+    yield from _new(written, others)
     marks = {key: one_marks for one in written for key, one_marks in one.marks.items()}
-    others = [raw for _, raw in objects if not _is_replaced(raw)]
     yield from (_with_marks(raw, marks) for raw in others)
-    pods = {_pod_key(raw) for raw in others}
+    _tell(written, {_pod_key(raw) for raw in others}, [raw for _, raw in objects])
+
+
+def _tell(written: Sequence[WrittenGang], pods: set[str], objects: Sequence[Raw]) -> None:
+    """Print what is lost, and what is left to do."""
     for one in written:
         for loss in one.losses:
             click.echo(f"lost: {loss}", err=True)
-        for note in (*one.notes, *_absent(one, pods)):
+        for note in (*one.notes, *_running(one), *_absent(one, pods)):
             click.echo(f"note: {note}", err=True)
+    moved = {one.gang.key: one.gang.dialect for one in written}
+    for left in (left for raw in objects if (left := _left(raw, moved))):
+        click.echo(f"note: {left}", err=True)
+
+
+def _left(raw: Raw, moved: dict[str, Dialect]) -> str:
+    """What to do about an object that creates pods of a group; empty if it does not."""
+    one, template = Field.root(raw), Field.root(raw).at("spec", "template")
+    key, kind = key_of(one), raw["kind"]
+    if _kind(raw) == (BATCH_GROUP, "Job") and moved.get(key) == "volcano":
+        return f"{kind} {key} is left out: only Volcano creates its pods"
+    if template.given and f"{key.partition('/')[0]}/{(group := named_group(template))}" in moved:
+        return f"{kind} {key}: its pod template still names the group {group}; give it the marks of the new one"
+    return ""
+
+
+def _new(written: Sequence[WrittenGang], others: Sequence[Raw]) -> Iterator[Raw]:
+    """The objects of all groups, each once; one that would replace another object is refused."""
+    there = {_identity(raw): raw for raw in others}
+    for one in written:
+        for raw in one.objects:
+            known = there.setdefault(_identity(raw), raw)
+            if known is raw:
+                yield raw
+            elif known.get("spec") != raw["spec"]:
+                _, kind, name = _identity(raw)
+                text = f"would be written as {kind} {name}, which is another object already"
+                raise refuse(text, "rename one of the two", what=f"gang {one.gang.key}")
+
+
+def _identity(raw: Raw) -> tuple[str, str, str]:
+    group, kind = _kind(raw)
+    return group, kind, key_of(Field.root(raw))
 
 
 def _check(wrong: Sequence[Mistake], objects: Objects) -> None:
@@ -56,8 +93,8 @@ def _check(wrong: Sequence[Mistake], objects: Objects) -> None:
     mistakes.check()
 
 
-def _is_replaced(raw: Raw) -> bool:
-    return (str(raw["apiVersion"]).rpartition("/")[0], raw["kind"]) in KINDS
+def _kind(raw: Raw) -> tuple[str, str]:
+    return str(raw["apiVersion"]).rpartition("/")[0], str(raw["kind"])
 
 
 def _pod_key(raw: Raw) -> str:
@@ -68,6 +105,15 @@ def _pod_key(raw: Raw) -> str:
 def _with_marks(raw: Raw, marks: dict[str, PodMarks]) -> Raw:
     own = marks.get(_pod_key(raw))
     return raw if own is None else remarked(raw, own)
+
+
+def _running(written: WrittenGang) -> Iterator[Mistake]:
+    count = sum(len(one.running) for one in written.gang.request.pod_sets)
+    if count:
+        text = (
+            f"{count} {'runs' if count == 1 else 'run'} already and {'keeps' if count == 1 else 'keep'} the old marks"
+        )
+        yield Mistake(text, what=f"gang {written.gang.key}", field="pods")
 
 
 def _absent(written: WrittenGang, pods: set[str]) -> Iterator[Mistake]:

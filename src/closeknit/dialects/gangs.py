@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..model.gang import Gang
+from ..model.gang import Dialect, Gang
 from ..model.topology import Topology
 from .field import Field
 from .gang_reading import GangReading, Nodes
@@ -24,8 +24,14 @@ from .volcano import reading as volcano
 from .volcano.writing import write_gang as to_volcano
 from .written_gang import Topologies, WrittenGang
 
-KINDS = frozenset((*grove.KINDS, *kai.KINDS, *upstream.KINDS, *volcano.KINDS))
+KINDS_BY_DIALECT: Mapping[Dialect, tuple[tuple[str, str], ...]] = {
+    "kai": kai.KINDS,
+    "kubernetes": upstream.KINDS,
+    "volcano": volcano.KINDS,
+    "grove": grove.KINDS,
+}
 """API group and kind of the objects that describe gangs and their topologies, besides pods."""
+KINDS = frozenset(kind for kinds in KINDS_BY_DIALECT.values() for kind in kinds)
 
 
 Found = tuple[str, dict[str, Any]]

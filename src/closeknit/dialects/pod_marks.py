@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from .field import Field
 from .kai import keys as kai
 from .kai.writing import SCHEDULER as KAI_SCHEDULER
 from .volcano import keys as volcano
+from .volcano.writing import LABEL as VOLCANO_LABEL
 from .written_gang import PodMarks, Raw
 
 ANNOTATIONS = (volcano.GROUP_NAME, volcano.OWN_GROUP_NAME, kai.POD_GROUP)
-LABELS = (kai.SUB_GROUP,)
+LABELS = (kai.SUB_GROUP, VOLCANO_LABEL)
 SPEC = ("schedulingGroup", "workloadRef")
 SCHEDULERS = (KAI_SCHEDULER, volcano.SCHEDULER)
 
@@ -24,6 +26,13 @@ def remarked(pod: Raw, marks: PodMarks) -> Raw:
     is_theirs = spec.get("schedulerName") in SCHEDULERS
     kept = {key: value for key, value in spec.items() if key not in SPEC and not (is_theirs and key == "schedulerName")}
     return {**pod, "metadata": meta, "spec": {**kept, **marks.spec}}
+
+
+def named_group(pod: Field) -> str:
+    """The group that a pod or a pod template names, in any dialect; empty if it names none."""
+    notes, spec = pod.at("metadata", "annotations"), pod.at("spec")
+    named = (spec.at("schedulingGroup", "podGroupName"), *(notes.at(key) for key in ANNOTATIONS))
+    return next((one.text() for one in named if one.text()), "")
 
 
 def described(marks: PodMarks) -> Iterator[str]:

@@ -29,12 +29,15 @@ class _Writer:
     def __init__(self, gang: Gang, topologies: Topologies) -> None:
         self.gang, self.topologies = gang, topologies
         self.written = WrittenGang(gang)
+        self.root: Group | None = None
         self.laid: dict[str, Topology] = {}
         self.entries: list[Raw] = []
 
     def write(self) -> WrittenGang:
         [root] = map(split, self.gang.request.groups)
+        self.root = root
         self.written.lose_beyond_minimums(root, TARGET)
+        self.written.lose_standing(TARGET)
         name = plain_name(self.gang.name)
         spec = {"queue": self.gang.queue or keys.DEFAULT_QUEUE, **self._part(root)}
         if self.gang.priority_class:
@@ -50,7 +53,7 @@ class _Writer:
 
     def _children(self, group: Group, parent: str) -> None:
         for child in group.groups:
-            name = plain_name(child.name)
+            name = self.written.names.new(child.name)
             entry = {"name": name, **({"parent": parent} if parent else {}), **self._part(child)}
             self.entries.append(entry)
             if child.groups:
@@ -64,7 +67,7 @@ class _Writer:
         if group.min_total is not None:
             self.written.lose(group, f"{group.min_total} pods in all", f"{TARGET} has minimums of single groups only")
         if not group.groups:
-            part["minMember"] = least(group)
+            part["minMember"] = self._pods(group)
         elif group.min_groups == 0:
             self.written.lose(group, "needs none of its groups", f"{TARGET} needs at least one of them")
             part["minSubGroup"] = 1
@@ -72,6 +75,14 @@ class _Writer:
             part["minSubGroup"] = group.min_groups
         bounds = self._constraint(group)
         return part | ({"topologyConstraint": bounds} if bounds else {})
+
+    def _pods(self, group: Group) -> int:
+        """The pods that the group needs; KAI allows none only for a sub-group."""
+        needed = least(group)
+        if needed == 0 and group is self.root:
+            self.written.lose(group, "needs none of its pods", f"{TARGET} needs at least one of them")
+            return 1
+        return needed
 
     def _constraint(self, group: Group) -> Raw | None:
         bounds = group.constraint
@@ -81,7 +92,10 @@ class _Writer:
         if topology is None:
             self.written.lose(group, shown(bounds), f"tiers of HyperNodes are not node labels, which {TARGET} needs")
             return None
-        self.laid[topology.name] = topology
+        if topology.name in self.topologies:
+            self.laid[topology.name] = topology
+        else:
+            self.written.note(f"Topology {plain_name(topology.name)}", "is not in the files; it has to exist")
         found = {"topology": plain_name(topology.name)}
         found |= {"requiredTopologyLevel": bounds.required} if bounds.required else {}
         return found | ({"preferredTopologyLevel": bounds.preferred} if bounds.preferred else {})

@@ -24,6 +24,7 @@ class _Writer:
     def write(self) -> WrittenGang:
         [root] = map(split, self.gang.request.groups)
         self.written.lose_beyond_minimums(root, TARGET)
+        self.written.lose_standing(TARGET)
         if self.gang.queue:
             self.written.lose(None, f"queue {self.gang.queue}", f"{TARGET} has no queues")
         if root.depth - 1 > DEEPEST:
@@ -34,7 +35,7 @@ class _Writer:
 
     def _write(self, group: Group, parent: str) -> None:
         kind = COMPOSITE if group.groups else "PodGroup"
-        name = plain_name(self.gang.name, group.name if parent else None)
+        name = self.written.names.new(self.gang.name, group.name) if parent else plain_name(self.gang.name)
         spec = {"schedulingPolicy": self._policy(group), **self._constraint(group)}
         spec |= {PARENT: parent} if parent else {}
         if self.gang.priority_class:
