@@ -41,6 +41,7 @@ class Fit:
         self.score = np.zeros(leaves, dtype=np.int64) if scored else None
         self.lost: IntArray | None = None
         self.version = -1
+        self._last_change: tuple[int, int, IntArray | None] = (-1, -1, None)
         self.parts: dict[object, object] = {}
 
     @property
@@ -55,20 +56,24 @@ class Fit:
 
     def refresh(self) -> None:
         """Bring the columns up to date with the snapshot."""
-        if self.version == self.snapshot.version:
+        version = self.snapshot.version
+        if self.version == version:
             return
         leaves = self.changed_since(self.version)
         if leaves is None:
             self._compute(np.arange(self.snapshot.tree.leaves), everything=True)
         elif len(leaves):
             self._compute(leaves, everything=False)
-        self.version = self.snapshot.version
+        self.version, self._last_change = version, (self.version, version, leaves)
 
     def changed_since(self, version: int) -> IntArray | None:
         """The leaves whose counts may differ from those at that version; None for all.
 
         While the nodes themselves do not change, leaves that the filter excludes hold nothing, whatever their usage.
         """
+        since, until, last = self._last_change
+        if version == since and until == self.snapshot.version:
+            return last
         leaves = self.snapshot.changed_since(version) if version >= 0 else None
         if leaves is None or version < self.snapshot.nodes_changed:
             return leaves
@@ -82,7 +87,9 @@ class Fit:
             self._compute_by_node(leaves, capacity)
             return
         first = self.snapshot.tree.nodes[leaves]
-        if self.filters:
+        if not everything and self.version >= self.snapshot.nodes_changed:
+            cause = self.cause[leaves]
+        elif self.filters:
             cause = self.match.codes(first)
             if self.score is not None:
                 self.score[leaves] = self.match.scores(first) * (cause == PASSES)

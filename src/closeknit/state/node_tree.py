@@ -43,6 +43,7 @@ class NodeTree:
         self.place: IntArray = np.full(self.size, -1, dtype=np.int64)
         """The position of each row of the columns; -1 for a row that is not in this tree."""
         self.place[self.rows] = np.arange(len(self.rows))
+        self.has_all_rows = len(self.rows) == self.size
         counts = [np.diff(begins) for begins in self.begins]
         self.domain = [np.repeat(np.arange(len(count)), count) for count in counts]
         self.parent = [np.zeros(len(counts[0]), dtype=np.int64)] if counts else []

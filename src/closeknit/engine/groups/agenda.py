@@ -198,13 +198,20 @@ def agenda_of(part: GroupPart) -> list[Item]:
         items.append(Include(part))
     if part.bounds is not None or (above is not None and above.apart is not None):
         items.append(Choose(part))
+    if len(part.parts) + len(part.batches) == 1:
+        items += agenda_of(part.parts[0]) if part.parts else [Put(part.batches[0])]
+    else:
+        items += _sorted_items(part)
+    return [*items, Total(part)] if part.total else items
+
+
+def _sorted_items(part: GroupPart) -> Iterator[Item]:
     below = [(_hardness(one), one.label, agenda_of(one)) for one in part.parts]
     if part.batches:
         puts: list[Item] = [Put(batch) for batch in sorted(part.batches, key=_size)]
         below.append(((1.0, -float(part.minimum)), "", puts))
     for _, _, more in sorted(below, key=lambda entry: (entry[0], entry[1])):
-        items += more
-    return [*items, Total(part)] if part.total else items
+        yield from more
 
 
 def _hardness(part: GroupPart) -> tuple[float, ...]:

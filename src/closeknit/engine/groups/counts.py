@@ -41,7 +41,7 @@ class DomainCounts:
 
     def _repair(self, rows: IntArray) -> None:
         places = self.tree.place[rows]
-        if len(places) and places.min() < 0:
+        if not self.tree.has_all_rows:
             rows, places = rows[places >= 0], places[places >= 0]
         now = self.fit.pods[rows]
         more = now - self.pods[places]
@@ -83,7 +83,7 @@ class DomainFree:
 
     def _repair(self, rows: IntArray) -> None:
         places = self.tree.place[rows]
-        if len(places) and places.min() < 0:
+        if not self.tree.has_all_rows:
             rows, places = rows[places >= 0], places[places >= 0]
         now = np.maximum(self.columns.remaining[:, rows], 0)
         more = now - self.nodes[:, places]
@@ -104,8 +104,8 @@ def add_at(tree: NodeTree, sums: list[IntArray], places: IntArray, more: IntArra
     if not len(places) or not sums:
         return
     lowest = tree.domain[-1][places]
-    if (lowest == lowest[0]).all():
-        more = more.sum(axis=-1)
+    if len(lowest) == 1 or (lowest == lowest[0]).all():
+        more = np.add.reduce(more, axis=-1)
         for domain, at in zip(tree.domain, sums, strict=True):
             at[..., domain[places[0]]] += more
         return

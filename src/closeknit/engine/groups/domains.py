@@ -97,7 +97,7 @@ class _Level:
     def ordered(self, order: Order) -> Iterator[int]:
         """The domains that may hold the part, best first. The trial has to be as it was for each that is asked for."""
         at = np.flatnonzero(self._able())
-        keys = self._keys(1 if order == "binpack" else -1) if len(at) > 1 else []
+        keys = self._keys(at, 1 if order == "binpack" else -1) if len(at) > 1 else []
         for piece in in_order(at, keys):
             yield from self._domains(piece).tolist()
 
@@ -116,11 +116,12 @@ class _Level:
         return able
 
     def _holds(self, wants: Mapping[Shape, int]) -> BoolArray:
-        able = np.ones(self.count, dtype=np.bool_)
+        able: BoolArray | None = None
         for shape, count in wants.items():
             counts = self.trial.counts(self.tree, shape)
-            able &= self._inside(counts.at[self.level], counts.pods) >= count
-        return able
+            holds = self._inside(counts.at[self.level], counts.pods) >= count
+            able = holds if able is None else able & holds
+        return np.ones(self.count, dtype=np.bool_) if able is None else able
 
     def _free(self) -> IntArray:
         free = self.trial.free(self.tree)
@@ -139,17 +140,27 @@ class _Level:
         homes = np.unique(self.tree.domain[self.level][running])
         return np.isin(self._domains(np.arange(self.count)), homes) & (len(homes) == 1)
 
-    def _keys(self, sign: int) -> list[Key]:
+    def _keys(self, at: IntArray, sign: int) -> list[Key]:
         """Sort as a walk through the sorted tree: each level's domains by share, then by name."""
+        top = self._around(int(at[0]), int(at[-1]))
         keys: list[Key] = []
         if self.part.all_wants != self.part.wants:
             keys.append(lambda at: ~self._holds(self.part.all_wants)[at])
         keys += [partial(self._aimed, aim) for aim in reversed(self.aims)]
-        for level in range(self.level + 1) if len(self.part.wanted) else ():
+        for level in range(top + 1, self.level + 1) if len(self.part.wanted) else ():
             keys += [partial(self._share, level, sign), partial(self._in_use, level, sign)]
             if level < self.level:
                 keys.append(partial(self._above, level))
         return keys
+
+    def _around(self, first: int, last: int) -> int:
+        """The lowest level above this one at which one domain holds both of these."""
+        if isinstance(self.ids, slice):
+            first, last = first + self.ids.start, last + self.ids.start
+        else:
+            first, last = int(self.ids[first]), int(self.ids[last])
+        begins = self.tree.begins[self.level]
+        return self.tree.common(int(begins[first]), int(begins[last]) + 1, self.level - 1)
 
     def _above(self, level: int, at: IntArray) -> IntArray | None:
         """The domains of a higher level around these; None if it is one. They are in the order of the tree."""
@@ -158,7 +169,7 @@ class _Level:
 
     def _amounts(self, level: int, at: IntArray) -> tuple[IntArray, IntArray] | None:
         """The domains of a level around these and what they have free of what the part needs; None if it is one."""
-        wanted = self.part.wanted[:, None]
+        wanted = self.part.wanted
         if level == self.level and self.starts is not None:
             return self._domains(at), self._free()[wanted, at]
         ids = self._domains(at) if level == self.level else self._above(level, at)
@@ -169,8 +180,8 @@ class _Level:
         amounts = self._amounts(level, at)
         if amounts is None:
             return None
-        found: FloatArray = -sign * (self.part.need[self.part.wanted][:, None] / amounts[1]).max(axis=0)
-        return found
+        found: FloatArray = np.maximum.reduce(self.part.column / amounts[1])
+        return -found if sign > 0 else found
 
     def _in_use(self, level: int, sign: int, at: IntArray) -> FloatArray | None:
         """The largest share of everything that is in use then."""
@@ -178,10 +189,9 @@ class _Level:
         if amounts is None:
             return None
         ids, free = amounts
-        total = self.trial.free(self.tree).totals(level)[self.part.wanted[:, None], ids]
-        after = total - free + self.part.need[self.part.wanted][:, None]
-        found: FloatArray = -sign * (after / np.maximum(total, 1)).max(axis=0)
-        return found
+        total = self.trial.free(self.tree).totals(level)[self.part.wanted, ids]
+        found: FloatArray = ((total - free + self.part.column) / np.maximum(total, 1)).max(axis=0)
+        return -found if sign > 0 else found
 
     def _aimed(self, aim: Aim, at: IntArray) -> FloatArray | None:
         """How well each domain serves a group around: one that it uses, one that holds all its pods, most of them."""
@@ -209,8 +219,12 @@ def in_order(at: IntArray, keys: Sequence[Key]) -> Iterator[IntArray]:
     if values is None:
         yield at
         return
-    least = values == values.min()
-    yield from in_order(at[least], keys)
+    least = values == np.minimum.reduce(values)
+    first = at[least]
+    if len(first) == 1:
+        yield first
+    else:
+        yield from in_order(first, keys)
     at, values = at[~least], values[~least]
     order = np.argsort(values, kind="stable")
     at, values = at[order], values[order]

@@ -38,7 +38,7 @@ def choices(
     """Ways to put `count` pods on these rows, best first. `alike` numbers rows; equal numbers are interchangeable."""
     keep = room > 0
     rows, room = rows[keep], np.minimum(room[keep], count)
-    if int(room.sum()) < count:
+    if np.add.reduce(room) < count:
         return
     tried: set[bytes] = set()
     for listed in orders(rows, room, count, aims, order):
@@ -129,8 +129,8 @@ def _domains_in_order(aim: Aim, ids: IntArray, holds: IntArray, count: int) -> I
 
 def _filled(rows: IntArray, room: IntArray, listed: IntArray, count: int) -> Share:
     """Fill the rows in this order until `count` pods have a place."""
-    running = np.cumsum(room[listed])
-    last = int(np.searchsorted(running, count))
+    running = room[listed].cumsum()
+    last = int(running.searchsorted(count))
     chosen = listed[: last + 1]
     amounts = room[chosen]
     amounts[-1] -= int(running[last]) - count

@@ -83,7 +83,8 @@ class GroupPart:
     total: int = 0
     need: IntArray = field(default_factory=lambda: NO_ROWS)
     wanted: IntArray = field(default_factory=lambda: NO_ROWS)
-    """The resources that it needs; `pods` do not count."""
+    """The resources that it needs, without `pods`, as a column of their rows; `column` has how much of each."""
+    column: IntArray = field(default_factory=lambda: NO_ROWS)
     of_one_shape: bool = False
     """Whether `need` is what the pods of `wants` take, all of one shape: then counting those pods is enough."""
     wants: Mapping[Shape, int] = field(default_factory=dict)
@@ -138,7 +139,7 @@ class RequestReader:
         self.wrong: Reason | None = None
         self._count = 0
         self._charges: dict[Shape, IntArray] = {}
-        self._needs: dict[tuple[Shape, int], tuple[IntArray, IntArray]] = {}
+        self._needs: dict[tuple[Shape, int], tuple[IntArray, IntArray, IntArray]] = {}
 
     def read(self, request: Request) -> GroupPart | Reason:
         top = self._part(Group(request.groups), None)
@@ -177,18 +178,19 @@ class RequestReader:
             known = self._charges[shape] = self.columns.charge_vector(shape.charge)
         return known
 
-    def _need(self, shape: Shape, count: int) -> tuple[IntArray, IntArray]:
-        """What pods of one shape take, and which resources those are."""
+    def _need(self, shape: Shape, count: int) -> tuple[IntArray, IntArray, IntArray]:
+        """What pods of one shape take: `need`, `wanted` and `column` of a part."""
         known = self._needs.get((shape, count))
         if known is None:
             need = self._charge(shape) * count
-            known = self._needs[shape, count] = need, self._wanted(need)
+            known = self._needs[shape, count] = need, *self._wanted(need)
         return known
 
-    def _wanted(self, need: IntArray) -> IntArray:
+    def _wanted(self, need: IntArray) -> tuple[IntArray, IntArray]:
         wanted = need > 0
         wanted[self.columns.index[PODS]] = False
-        return np.flatnonzero(wanted)
+        rows = np.flatnonzero(wanted)[:, None]
+        return rows, need[rows]
 
     def _bounds(self, group: Group, constraint: Constraint | None) -> LevelBounds | None:
         if constraint is None or (constraint.spreads and not constraint.topology):
@@ -235,13 +237,14 @@ class RequestReader:
         """Lower bounds over its batches and parts: of k out of n, the k smallest, each resource by itself."""
         if len(part.batches) == 1 and not part.parts:
             only = part.batches[0]
-            part.need, part.wanted = self._need(only.shape, part.minimum)
+            part.need, part.wanted, part.column = self._need(only.shape, part.minimum)
             part.wants, part.all_wants = {only.shape: part.minimum}, {only.shape: only.count}
             part.of_one_shape = True
             return
         if len(part.parts) == part.needed_parts == 1 and not part.batches:
             below = part.parts[0]
-            part.need, part.wanted, part.of_one_shape = below.need, below.wanted, below.of_one_shape
+            part.need, part.wanted, part.column = below.need, below.wanted, below.column
+            part.of_one_shape = below.of_one_shape
             part.wants, part.all_wants = +Counter(below.wants), +Counter(below.all_wants)
         else:
             self._add(part)
@@ -262,7 +265,8 @@ class RequestReader:
             wants[shape] += sum(sorted(one.wants.get(shape, 0) for one in part.parts)[:needed])
         for one in part.parts:
             every.update(one.all_wants)
-        part.need, part.wants, part.all_wants, part.wanted = need, +wants, +every, self._wanted(need)
+        part.need, part.wants, part.all_wants = need, +wants, +every
+        part.wanted, part.column = self._wanted(need)
         part.of_one_shape = len(part.wants) == 1 and all(
             np.array_equal(need, self._charge(shape) * count) for shape, count in part.wants.items()
         )
@@ -271,7 +275,7 @@ class RequestReader:
         """All pods are of one shape, so at least `total` of them are placed."""
         ((shape, _),) = part.all_wants.items()
         part.wants, part.of_one_shape = {shape: part.total}, True
-        part.need, part.wanted = self._need(shape, part.total)
+        part.need, part.wanted, part.column = self._need(shape, part.total)
 
     def _smallest(self, vectors: list[tuple[IntArray, int]], count: int) -> IntArray:
         """The sum of the `count` smallest of these vectors, each there several times, for each resource by itself."""

@@ -74,7 +74,7 @@ def place_groups(
     try:
         if not search.run(agenda_of(top)):
             return GroupResult(reason=_refusal(search, Why.GROUP_DOES_NOT_FIT), steps=search.taken)
-        if surplus:
+        if surplus and top.all_wants != top.wants:
             _add_surplus(search, top)
         return GroupResult(_sorted(search), steps=search.taken)
     except OutOfSteps:
