@@ -77,7 +77,7 @@ def test_fewer_pods_are_as_many_as_quota_and_room_allow_together() -> None:
 def test_quota_that_others_hold_comes_back_and_is_waited_for() -> None:
     holds = running("other", 6)
     said = found(racks(16), workload("big", count=12, constraint=IN_A_RACK), holds)
-    wait = "wait until 2 more quota for gpu in flavor default is free"
+    wait = "wait until quota for 2 more gpu in flavor default is free"
     assert f'relax to preferred "{RACK}", and {wait}' in texts(said)
     assert [(gap.need, gap.left, gap.most) for gap in said.gaps] == [(12, 10, 16)]
 
@@ -104,10 +104,10 @@ def test_more_than_the_largest_domain_holds_is_reported_with_how_it_was_counted(
     assert [level.when_empty for level in said.rooms[0].levels] == [8, 4]
 
 
-def test_a_pod_larger_than_any_node_is_beyond_help() -> None:
+def test_a_pod_larger_than_any_node_never_fits_unless_it_is_made_smaller() -> None:
     said = found(racks(40), workload("huge", count=1, requests=5, constraint=IN_A_RACK))
     assert said.never
-    assert said.remedies == ()
+    assert texts(said) == ["request 4 gpu per pod, which is all that a node has"]
 
 
 def test_a_flavor_without_nodes_is_reported_and_nothing_is_offered() -> None:

@@ -8,7 +8,7 @@ from closeknit.engine.place import Result, place
 from closeknit.engine.policy import Policy
 from closeknit.model.node import Node
 from closeknit.model.request import Constraint, Layer, PodSet, Request
-from closeknit.model.shape import Requirement, Shape, Term
+from closeknit.model.shape import MAINTENANCE, Requirement, Shape, Taint, Term
 from closeknit.model.topology import HOSTNAME
 from closeknit.state.snapshot import Snapshot
 from closeknit.state.table import NodeTable
@@ -64,6 +64,39 @@ def test_causes_come_with_numbers() -> None:
         ('taint "dedicated=x:NoSchedule"', 1, 4),
         ("cordoned", 1, 4),
     }
+
+
+def test_a_cordoned_node_counts_with_the_room_that_is_left_on_it() -> None:
+    snapshot = cluster()
+    leaf = snapshot.tree.leaf_of["r2-3",]
+    snapshot.assume(np.array([leaf]), np.array([3]), (("cpu", 1000), ("pods", 1)))
+    found = explain(snapshot, ask(14, Constraint(required=RACK)), POLICY)
+    assert isinstance(found, Explanation)
+    assert [cause.pods for cause in found.causes if cause.cause == "cordoned"] == [1]
+
+
+def test_pods_larger_than_any_node_are_offered_the_size_of_a_node() -> None:
+    assert texts(explained(2, Constraint(required=RACK), cpu=5000)) == [
+        "request 4 cpu per pod, which is all that a node has"
+    ]
+
+
+def maintained(nodes: int) -> Snapshot:
+    """Four hosts of 4 cpu each in one rack, the first of which are reserved for maintenance."""
+    window = Taint("m1", "from 1 until 2", MAINTENANCE)
+    hosts = [host(f"n{i}", "x", "1", 4, taints=(window,) if i < nodes else ()) for i in range(4)]
+    return Snapshot(TOPOLOGY, NodeTable.of(hosts))
+
+
+@pytest.mark.parametrize(("count", "reserved", "never"), [(12, False, None), (16, True, None), (20, False, True)])
+def test_what_fits_once_maintenance_is_over_is_not_impossible_but_more_than_a_matter_of_other_jobs(
+    count: int, reserved: bool, never: bool | None
+) -> None:
+    snapshot = maintained(1)
+    snapshot.use("n3", {"cpu": 4000})
+    found = explain(snapshot, ask(count, Constraint(required=RACK)), POLICY)
+    assert isinstance(found, Explanation)
+    assert (found.is_reserved, found.never and True) == (reserved, never)
 
 
 def test_fragmentation_is_reported_with_what_contiguous_room_would_hold() -> None:

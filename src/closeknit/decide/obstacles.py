@@ -46,13 +46,13 @@ HINTS = (
 
 
 def in_one_line(found: Prospects) -> str:
-    """The first changes that help; waiting is one of them unless the cluster can never satisfy the workload.
+    """The first changes that help; waiting for other workloads is one of them unless that cannot be enough.
 
     Each of several is numbered, since one may consist of two steps.
     """
     if found.first:
         return " and ".join(found.first)
-    waiting = [] if found.never else [WAITING]
+    waiting = [WAITING] if found.may_wait else []
     offers = [*waiting, *(str(remedy) for remedy in found.remedies[:FEW])]
     if len(offers) < 2:
         return offers[0] if offers else NOTHING

@@ -13,7 +13,6 @@ from ..engine.explain import Explanation, explain
 from ..engine.remedy import Remedy, largest
 from ..model.cluster_queue import Preemption
 from ..model.request import Constraints, PodSet
-from ..model.shape import is_maintenance
 from ..model.topology import HOSTNAME
 from .decision import Wait
 from .leave_to_preempt import leave_to_preempt
@@ -31,7 +30,8 @@ class Prospects:
     """`never` lists facts that waiting does not change; `numbers` explains the pod counts in Kueue's message.
 
     `least` names the pod counts that were checked if the workload accepts fewer pods. `first` is what has to be done
-    before any change can be tried, and `preemption` why nothing is preempted.
+    before any change can be tried, and `preemption` why nothing is preempted. With `is_reserved`, nodes that it needs
+    are reserved for maintenance, so that it cannot start before that is over, whatever else finishes.
     """
 
     gaps: tuple[Gap, ...] = ()
@@ -42,6 +42,12 @@ class Prospects:
     least: str = ""
     first: tuple[str, ...] = ()
     preemption: str = ""
+    is_reserved: bool = False
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether it starts once enough other workloads finish."""
+        return not self.never and not self.is_reserved
 
 
 def prospects(whole: Trial, wait: Wait) -> Prospects:
@@ -52,6 +58,7 @@ def prospects(whole: Trial, wait: Wait) -> Prospects:
     remedies = [remedy for room in rooms for remedy in room.remedies]
     empty = [name for name in asked if _is_empty(trial, name)]
     never = [*_beyond_quota(trial, gaps), *_without_nodes(trial, empty), *_beyond_room(rooms)]
+    is_reserved = any(room.is_reserved for room in rooms)
     if not trial.works():
         if not rooms:
             remedies += _of_quota(trial, gaps)
@@ -64,7 +71,8 @@ def prospects(whole: Trial, wait: Wait) -> Prospects:
         tuple(remedies),
         _least(whole, trial),
         tuple(_labels(trial, empty)),
-        "" if never else leave_to_preempt(trial),
+        "" if never or is_reserved else leave_to_preempt(trial),
+        is_reserved,
     )
 
 
@@ -143,7 +151,7 @@ def _levels(trial: Trial, flavor: str) -> tuple[str, ...]:
 
 def _beyond_room(rooms: tuple[Explanation, ...]) -> Iterator[str]:
     for room in rooms:
-        if room.never is not None and room.levels and not any(map(is_maintenance, room.never.excluded)):
+        if room.never is not None and room.levels:
             yield f"its pods would not fit even if all usable nodes were empty: {room.never}"
 
 

@@ -174,7 +174,7 @@ def besides(gaps: Iterable[Gap], queue: ClusterQueue) -> str:
 
 
 def _back(gap: Gap) -> str:
-    return f"wait until {gap.amount(gap.missing)} more quota for {gap.what} is free"
+    return f"wait until quota for {gap.amount(gap.missing)} more {gap.what} is free"
 
 
 def _more(gap: Gap, queue: ClusterQueue) -> str:

@@ -15,8 +15,10 @@ from ..model.nearest import did_you_mean
 from ..model.reason import Reason
 from ..model.request import Constraint, Group, PodSet, Request
 from ..model.resources import show
+from ..model.shape import MAINTENANCE
 from ..model.topology import Path
 from ..state.snapshot import Snapshot
+from ..state.table import BoolArray, IntArray
 from .count import on_leaves, on_nodes
 from .fit import Fit, fit_of
 from .gang import assume
@@ -59,7 +61,8 @@ class ExclusionCause:
 class Explanation:
     """Why one group does not fit. Views and causes are empty if the request itself is invalid.
 
-    `constraint` is the one that was searched for. `never` is why it would not fit even on empty nodes, if that is so.
+    `constraint` is the one that was searched for. `never` is why it would not fit even on empty nodes, if that is so;
+    with `is_reserved` it would not while nodes are reserved for maintenance, but would afterwards.
     """
 
     workers: PodSet
@@ -71,6 +74,7 @@ class Explanation:
     causes: tuple[ExclusionCause, ...] = ()
     remedies: tuple[Remedy, ...] = ()
     never: Reason | None = None
+    is_reserved: bool = False
 
 
 def explain(
@@ -106,7 +110,10 @@ def _explain_group(
     wanted = search(snapshot.topology, constraint, policy.gates)
     if isinstance(wanted, Reason) or not snapshot.tree.leaves:
         return Explanation(*found, reason, never=reason)
-    empty = vacated(snapshot)
+    empty, request = vacated(snapshot), Request((group,))
+    never = place(empty, request, policy).reason
+    windows = any(one.effect == MAINTENANCE for taints in snapshot.table.taints for one in taints)
+    after = place(vacated(snapshot, maintained=False), request, policy).reason if never and windows else never
     columns = fit_of(snapshot, workers.shape, None if leader is None else leader.shape, policy)
     return Explanation(
         *found,
@@ -115,7 +122,8 @@ def _explain_group(
         _beside(_views(tally_of(columns, wanted.slicing), workers, leader), level_views(empty, group, policy)),
         _causes(columns),
         remedies(Case(snapshot, group, workers, leader, policy, wanted, admits)),
-        place(empty, Request((group,)), policy).reason,
+        after,
+        is_reserved=never is not None and after is None,
     )
 
 
@@ -179,11 +187,25 @@ def _causes(columns: Fit) -> tuple[ExclusionCause, ...]:
     causes = [replace(one, detail=_selector_detail(columns)) if one.cause == SELECTOR else one for one in causes]
     causes += _filtered_nodes(columns)
     table = snapshot.table
-    free = on_nodes(snapshot, columns.policy, columns.shape, snapshot.allocatable - snapshot.other)
     for name, out in (("cordoned", table.cordoned), ("not ready", ~table.usable & ~table.cordoned)):
         if out.any():
-            causes.append(ExclusionCause(name, int(np.count_nonzero(out)), int(free[out].sum())))
+            causes.append(ExclusionCause(name, int(np.count_nonzero(out)), _returning(columns, out)))
     return (*causes, *_shortages(columns))
+
+
+def _returning(columns: Fit, out: BoolArray) -> int:
+    """The pods for which these nodes would have room if they were usable, besides what runs on them."""
+    usable = columns.snapshot.table.usable
+    return int((_held(columns, usable | out) - _held(columns, usable)).sum())
+
+
+def _held(columns: Fit, usable: BoolArray) -> IntArray:
+    """The pods for which each leaf has room now, if these were its usable nodes."""
+    snapshot = columns.snapshot
+    free = (snapshot.allocatable - snapshot.other) * usable
+    left = np.add.reduceat(free, snapshot.tree.nodes[:-1], axis=1) - snapshot.assumed - snapshot.admitted
+    leaves = np.arange(snapshot.tree.leaves)
+    return np.maximum(on_leaves(snapshot, columns.policy, columns.shape, leaves, left, free), 0)
 
 
 def _filtered_nodes(columns: Fit) -> Iterator[ExclusionCause]:

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..model.container import sorted_amounts
 from ..model.number import number_of
 from ..model.request import Group, PodSet, Request
-from ..model.resources import PODS
+from ..model.resources import PODS, show
 from ..model.shape import HARD_EFFECTS, MAINTENANCE, Toleration
 from ..model.topology import Path
 from ..state.snapshot import Snapshot
@@ -52,10 +53,11 @@ def nothing_else(_: Group, __: bool) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """One change: `kind` is tolerate, maintenance, deselect, uncordon, relax, fewer, free, add, quota, priority,
-    preemption or gate.
+    """One change: `kind` is tolerate, maintenance, deselect, uncordon, relax, fewer, smaller, free, add, quota,
+    priority, preemption or gate.
 
-    Fields that a kind does not use are empty. `also` is what has to be done in addition.
+    Fields that a kind does not use are empty; `windows` names maintenance windows. `also` is what has to be done in
+    addition.
     """
 
     kind: str
@@ -66,6 +68,7 @@ class Remedy:
     count: int = 0
     domain: Path = ()
     also: str = ""
+    windows: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self._change}, and {self.also}" if self.also else self._change
@@ -79,8 +82,8 @@ class Remedy:
                 return f"tolerate the taint {self.mode}"
             case "maintenance":
                 return (
-                    f"wait until maintenance {self.mode} is over, or cancel it; before it begins, a job whose label "
-                    "kueue.x-k8s.io/max-exec-time-seconds ends it in time is placed there too"
+                    f"wait until maintenance {self.mode} is over; or, before it begins, limit the job by the label "
+                    "kueue.x-k8s.io/max-exec-time-seconds so that it ends in time; or cancel the maintenance"
                 )
             case "deselect":
                 return f"drop {self.mode}"
@@ -90,6 +93,8 @@ class Remedy:
                 return f'relax to {self.mode} "{self.level}"' if self.level else f"relax to {self.mode}"
             case "fewer":
                 return f"ask for {number_of(self.pods, 'pod')} instead of {self.count}"
+            case "smaller":
+                return f"request {self.mode} per pod, which is all that a node has"
             case "uncordon":
                 return f"uncordon {_names(self.nodes)}"
             case "free":
@@ -138,6 +143,7 @@ def remedies(case: Case) -> tuple[Remedy, ...]:
         _relax,
         _unslice,
         _fewer,
+        _smaller,
         _free,
         _add,
     ]
@@ -166,7 +172,7 @@ def _outlast(case: Case) -> Remedy | None:
         also = case.tried(shape=replace(shape, clear_of=(*shape.clear_of, *taints)))
         if also is not None:
             names = " and ".join(f'"{taint.key}" {taint.value}' for taint in taints)
-            return Remedy("maintenance", mode=names, also=also)
+            return Remedy("maintenance", mode=names, also=also, windows=tuple(taint.key for taint in taints))
     return None
 
 
@@ -217,6 +223,20 @@ def _fewer(case: Case) -> Remedy | None:
     size = case.search.slicing.size
     most = largest((case.workers.count - 1) // size, lambda number: case.tried(count=number * size) == "")
     return Remedy("fewer", pods=most * size, count=case.workers.count) if most else None
+
+
+def _smaller(case: Case) -> Remedy | None:
+    """Smaller pods, where one pod requests more than any node has."""
+    snapshot, shape = case.snapshot, case.workers.shape
+    most = ((snapshot.allocatable - snapshot.pinned) * snapshot.table.usable).max(axis=1, initial=0)
+    have = {name: int(most[at]) for name, at in snapshot.index.items()}
+    cut = {name: have[name] for name, amount in shape.requests if 0 < have.get(name, 0) < amount}
+    if not cut:
+        return None
+    requests = sorted_amounts({**dict(shape.requests), **cut})
+    also = case.tried(shape=replace(shape, requests=requests, containers=(), overhead=(), pod_level=None).plain)
+    words = " and ".join(f"{show(name, amount)} {name}" for name, amount in cut.items())
+    return None if also is None else Remedy("smaller", mode=words, also=also)
 
 
 def largest(high: int, works: Callable[[int], bool]) -> int:
@@ -419,10 +439,12 @@ def grown(snapshot: Snapshot, like: int, path: Path, count: int) -> Snapshot:
     return _with_usage(after, snapshot)
 
 
-def vacated(snapshot: Snapshot) -> Snapshot:
-    """The same nodes with nothing on them but pinned usage."""
+def vacated(snapshot: Snapshot, maintained: bool = True) -> Snapshot:
+    """The same nodes with nothing on them but pinned usage; without `maintained`, after all maintenance windows."""
     rows = np.arange(len(snapshot.table))
     table = snapshot.table.take(rows)
+    if not maintained:
+        table.taints = [tuple(one for one in taints if one.effect != MAINTENANCE) for taints in table.taints]
     table.allocatable = {name: snapshot.allocatable[at][rows] for name, at in snapshot.index.items()}
     after = Snapshot(snapshot.topology, table, shapes=4)
     after.other[:, [after.row_of[name] for name in table.names]] = snapshot.pinned

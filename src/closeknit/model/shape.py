@@ -35,15 +35,7 @@ class Taint(NamedTuple):
     @property
     def cause(self) -> str:
         """How a refusal names what keeps pods off the node."""
-        return f'{_WINDOW}"{self.key}" {self.value}' if self.effect == MAINTENANCE else f'taint "{self}"'
-
-
-_WINDOW = "maintenance "
-
-
-def is_maintenance(cause: str) -> bool:
-    """Whether a cause is a maintenance window, which ends by itself."""
-    return cause.startswith(_WINDOW)
+        return f'maintenance "{self.key}" {self.value}' if self.effect == MAINTENANCE else f'taint "{self}"'
 
 
 @dataclass(frozen=True, slots=True)

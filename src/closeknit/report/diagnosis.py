@@ -44,8 +44,19 @@ def remedy_lines(remedies: Sequence[Remedy], command: Callable[..., str] = lambd
     if remedies:
         yield "  any one of these would help (each was tried):"
     for remedy in remedies:
-        line = command("node", "uncordon", *remedy.nodes) if remedy.kind == "uncordon" else ""
+        line = _line(remedy, command)
         yield f"    * {remedy}" + (f": `{line}`" if line else "")
+
+
+def _line(remedy: Remedy, command: Callable[..., str]) -> str:
+    """The command that does what the remedy says, if there is one."""
+    match remedy.kind:
+        case "uncordon":
+            return command("node", "uncordon", *remedy.nodes)
+        case "maintenance":
+            cancel = (word for name in remedy.windows for word in ("--cancel", name))
+            return command("node", "maintain", *cancel)
+    return ""
 
 
 def level_lines(views: Sequence[LevelView], need: int) -> Iterator[str]:

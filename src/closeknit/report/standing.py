@@ -193,7 +193,9 @@ def _prospect_lines(found: Prospects, command: Command) -> Iterator[str]:
     if found.never:
         yield "  it can never be admitted unless something changes:"
         yield from (f"    - {fact}" for fact in found.never)
-    if (found.gaps or found.rooms) and not found.never:
+    if found.is_reserved and not found.never:
+        yield "  it cannot start before a maintenance of nodes that it needs is over, even if other jobs finish"
+    if (found.gaps or found.rooms) and found.may_wait:
         yield "  it starts once enough other jobs finish"
     if found.preemption:
         yield f"  preemption: {found.preemption}"
