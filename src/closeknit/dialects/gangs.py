@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
 from ..model.gang import Dialect, Gang
@@ -13,9 +13,11 @@ from ..model.topology import Topology
 from .field import Field
 from .gang_reading import GangReading, Nodes
 from .grove import pod_gangs as grove
-from .kai import reading as kai
-from .kai.admin import POD_GROUP, TOPOLOGIES, known_topologies
+from .kai.admin import POD_GROUP
+from .kai.claims import claimed
+from .kai.grouper import group_objects
 from .kai.writing import write_gang as to_kai
+from .kueue.admin import TOPOLOGY as KUEUE_TOPOLOGY
 from .kueue.jobs.identity import ObjectIdentity
 from .kueue.writing import write_gang as to_kueue
 from .upstream import reading as upstream
@@ -25,7 +27,7 @@ from .volcano.writing import write_gang as to_volcano
 from .written_gang import Topologies, WrittenGang
 
 KINDS_BY_DIALECT: Mapping[Dialect, tuple[tuple[str, str], ...]] = {
-    "kai": kai.KINDS,
+    "kai": (POD_GROUP,),
     "kubernetes": upstream.KINDS,
     "volcano": volcano.KINDS,
     "grove": grove.KINDS,
@@ -46,39 +48,62 @@ def read_gangs(
     objects: Iterable[Found],
     nodes: Nodes | None = None,
     topologies: dict[str, Topology] | None = None,
+    like_kai: bool = False,
 ) -> GangReading:
-    """The gangs among these objects, each given with its file; other kinds are left out.
+    """The gangs among these objects, each given with its file; jobs and pods that KAI places are grouped first.
 
     Without nodes nothing is checked that depends on the cluster: the tiers and topologies that gangs name. `topologies`
-    are further ones that are known.
+    are further ones that are known. `like_kai` groups as KAI does.
     """
-    objects = list(objects)
-    found = [ObjectIdentity.of(where, raw) for where, raw in objects]
-    pods = _of(found, [("", "Pod")])
-    laid = [one for one, identity in zip(objects, found, strict=True) if (identity.group, identity.kind) in TOPOLOGIES]
-    known = {**(topologies or {}), **(known_topologies(laid) or {})}
+    shares = Shares(objects)
+    grouped = group_objects(shares.kai, like_kai)
+    known = {**(topologies or {}), **grouped.topologies}
     return (
-        _of_kai(objects, found, laid)
-        | upstream.read_gangs(_of(found, upstream.KINDS), pods)
-        | volcano.read_gangs(_of(found, volcano.KINDS), pods, nodes)
-        | grove.read_gangs(_of(found, grove.KINDS), pods, known, nodes is not None)
+        GangReading(tuple(grouped.gangs), grouped.topologies, tuple(grouped.mistakes), tuple(grouped.warnings))
+        | upstream.read_gangs(shares.of(upstream.KINDS), shares.pods)
+        | volcano.read_gangs(shares.of(volcano.KINDS), shares.pods, nodes)
+        | grove.read_gangs(shares.of(grove.KINDS), shares.pods, known, nodes is not None)
     )
 
 
-def _of_kai(objects: Sequence[Found], found: Sequence[ObjectIdentity], laid: Sequence[Found]) -> GangReading:
-    """The gangs of KAI, whose reader takes raw objects."""
-    given: dict[tuple[str, str], list[Found]] = {POD_GROUP: [], ("", "Pod"): []}
-    for one, identity in zip(objects, found, strict=True):
-        given.get((identity.group, identity.kind), []).append(one)
-    return kai.read_gangs(given[POD_GROUP], laid, given["", "Pod"])
+class Shares:
+    """Objects by the dialect that reads them: `kai` are those of KAI, `others` those that no group dialect reads.
+
+    `pods` are those that KAI does not group: the other dialects pick theirs.
+    """
+
+    def __init__(self, objects: Iterable[Found]) -> None:
+        every = [(one, ObjectIdentity.of(*one)) for one in objects]
+        listed = {key for one, identity in every if identity.kind == "PodGang" for key in grove.listed_pods(one[1])}
+        joined = {id(one[1]) for one, identity in every if _joins(identity, listed)}
+        self.kai = claimed([one for one, _ in every if id(one[1]) not in joined])
+        taken = {id(raw) for _, raw in self.kai} - {
+            id(one[1]) for one, identity in every if (identity.group, identity.kind) == KUEUE_TOPOLOGY
+        }
+        self._found = [identity for one, identity in every if id(one[1]) not in taken]
+        self.pods = self.of([("", "Pod")])
+        taken |= joined
+        self.others = [
+            one
+            for one, identity in every
+            if id(one[1]) not in taken and (identity.group, identity.kind) not in KINDS
+        ]
+
+    def of(self, kinds: Iterable[tuple[str, str]]) -> list[Field]:
+        wanted = frozenset(kinds)
+        return [one.field for one in self._found if (one.group, one.kind) in wanted]
+
+
+def _joins(identity: ObjectIdentity, listed: Container[str]) -> bool:
+    """Whether it is a pod that names a group of Kubernetes or Volcano, or that a PodGang lists."""
+    if (identity.group, identity.kind) != ("", "Pod"):
+        return False
+    pod = Field.root(identity.field.value)  # mistakes in it are found where it is read
+    return bool(upstream.joins(pod) or volcano.joins(pod)) or f"{identity.namespace}/{identity.name}" in listed
 
 
 def node_labels(objects: Iterable[Found]) -> dict[str, dict[str, str]]:
     """The labels of the Nodes among these objects, by name."""
-    nodes = _of([ObjectIdentity.of(where, raw) for where, raw in objects], [("", "Node")])
+    found = (ObjectIdentity.of(where, raw) for where, raw in objects)
+    nodes = [one.field for one in found if (one.group, one.kind) == ("", "Node")]
     return {one.at("metadata", "name").text(): one.at("metadata", "labels").strings() for one in nodes}
-
-
-def _of(found: Iterable[ObjectIdentity], kinds: Iterable[tuple[str, str]]) -> list[Field]:
-    wanted = frozenset(kinds)
-    return [one.field for one in found if (one.group, one.kind) in wanted]

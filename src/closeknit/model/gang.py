@@ -19,7 +19,8 @@ class Gang:
     """`missing` are pods that the minimum counts but that do not exist yet: until they do, the gang waits.
 
     `pods` of the request's pod sets are `namespace/name`. `notices` are sentences for people about what was read
-    differently from what the object seems to say.
+    differently from what the object seems to say. `kind` and `where` are those of the object and its file; `owner` is the
+    job that a group was made for, such as "Job train".
     """
 
     dialect: Dialect
@@ -33,7 +34,15 @@ class Gang:
     created: float = 0.0
     missing: int = 0
     notices: tuple[str, ...] = ()
+    kind: str = "PodGroup"
+    where: str = ""
+    owner: str = ""
 
     @property
     def key(self) -> str:
         return f"{self.namespace}/{self.name}"
+
+    @property
+    def title(self) -> str:
+        """What people call it: the job that it was made for, else the object itself."""
+        return self.owner or f"{self.kind} {self.name}"

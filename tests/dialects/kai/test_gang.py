@@ -48,8 +48,8 @@ def test_pods_of_one_shape_are_a_pod_set_in_the_order_of_their_indexes() -> None
     gang = read(a_group(minMember=2), a_pod("w-10"), a_pod("w-9"), a_pod("w-1", cpu=2), a_pod("other", group="x"))
     [root] = gang.request.groups
     assert [(one.name, one.count, one.pods) for one in root.own_pod_sets] == [
-        ("main/1", 1, ("default/w-1",)),
-        ("main/2", 2, ("default/w-9", "default/w-10")),
+        ("main:0", 1, ("default/w-1",)),
+        ("main:1", 2, ("default/w-9", "default/w-10")),
     ]
     assert (gang.dialect, gang.key, root.name, root.min_pods, gang.missing) == ("kai", "default/g", "g", 2, 0)
 

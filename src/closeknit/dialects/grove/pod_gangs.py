@@ -10,6 +10,7 @@ PodGang, zone                                       Group, required zone
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from ...model.gang import Gang
 from ...model.nearest import did_you_mean
@@ -39,6 +40,14 @@ FIELDS: Tree = {
     "priorityClassName": READ,
     "reuseReservationRef": UNUSED,
 }
+
+
+def listed_pods(raw: Any) -> Iterator[str]:
+    """namespace/name of the pods that a PodGang lists."""
+    gang = Field.root(raw)
+    for one in gang.at("spec", "podgroups").items():
+        for reference in one.at("podReferences").items():
+            yield _pod_key(gang, reference)
 
 
 def read_gangs(objects: Sequence[Field], pods: Sequence[Field], known: Topologies, is_complete: bool) -> GangReading:
@@ -80,6 +89,8 @@ class _PodGang:
             priority_class=self.spec.at("priorityClassName").text(),
             created=stamp,
             missing=missing_pods(tree),
+            kind="PodGang",
+            where=self.gang.report.where,
         )
 
     def _groups(self) -> Iterator[Group]:
@@ -122,11 +133,15 @@ class _PodGang:
 
     def _pod(self, reference: Field) -> Field | None:
         """The pod of a reference; None if it does not exist yet."""
-        namespace = reference.at("namespace").text() or key_of(self.gang).partition("/")[0]
-        key = f"{namespace}/{reference.at('name').text()}"
+        key = _pod_key(self.gang, reference)
         if key in self.used:
             reference.wrong(f"pod {key} is listed twice", "list it once")
             return None
         if key in self._pods:
             self.used[key] = self._pods[key]
         return self._pods.get(key)
+
+
+def _pod_key(gang: Field, reference: Field) -> str:
+    namespace = reference.at("namespace").text() or key_of(gang).partition("/")[0]
+    return f"{namespace}/{reference.at('name').text()}"

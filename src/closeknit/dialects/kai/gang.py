@@ -1,14 +1,13 @@
 """A PodGroup and its pods, read into a gang: the request that the engine places.
 
-Pods join by the annotation `pod-group-name` and the label `kai.scheduler/subgroup-name`. The pods of one sub-group
-that have one shape are a pod set, in natural order of their names, which is the order of their indexes. Bound pods
-are `running`; pods that have ended or are being deleted are no members.
+Pods join by the annotation `pod-group-name` and the label `kai.scheduler/subgroup-name`. Pods that have ended or are
+being deleted are no members.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Any
 
 from ...model.gang import Gang
@@ -16,10 +15,9 @@ from ...model.mistake import Mistake
 from ...model.natural import natural
 from ...model.nearest import did_you_mean
 from ...model.request import Group, PodSet, Request
-from ...model.shape import Shape
 from ..field import Field
+from ..group_pods import GroupPod, pod_sets, read_pods
 from ..kueue.jobs.identity import ObjectIdentity
-from ..pod_template import read_shape
 from ..timestamps import parse
 from . import keys
 from .pod_group import KaiPodGroup, SubGroup, Topologies, read_pod_group
@@ -32,16 +30,8 @@ MAIN = "main"
 """The name of the pod set of a group without sub-groups."""
 
 
-@dataclass(slots=True)
-class _Members:
-    """The pods of one shape in one sub-group."""
-
-    shape: Shape
-    waiting: list[str] = field(default_factory=list)
-    running: list[str] = field(default_factory=list)
-
-
-_ByGroup = Mapping[str, Sequence[_Members]]
+_ByGroup = Mapping[str, Sequence[GroupPod]]
+"""The members of every leaf that has any."""
 
 
 def read_gang(
@@ -63,7 +53,7 @@ def read_gang(
     mistakes = tuple(mistake for report in reports for mistake in report.mistakes)
     if mistakes or read is None:
         return mistakes
-    return _gang(read, joined, priorities, _created(identity.field))
+    return replace(_gang(read, joined, priorities, _created(identity.field)), where=group[0])
 
 
 def group_of(pod: Raw) -> str:
@@ -82,22 +72,17 @@ def _is_member(pod: ObjectIdentity, group: ObjectIdentity) -> bool:
 
 
 def _joined(group: KaiPodGroup, pods: Iterable[ObjectIdentity]) -> _ByGroup:
-    """The members of every leaf by shape; a pod that joins no leaf is a mistake."""
+    """The members of every leaf; a pod that joins no leaf is a mistake."""
     leaves = set(_leaves(group.root))
-    joined: dict[str, dict[Shape, _Members]] = {}
-    for pod in sorted(pods, key=lambda one: natural(one.name)):
+    joined: dict[str, list[GroupPod]] = {}
+    for pod in pods:
         label = pod.field.at("metadata", "labels", keys.SUB_GROUP)
-        shape, name = read_shape(pod.field.at("spec")), label.text() if group.root.children else ""
+        name = label.text() if group.root.children else ""
         if name not in leaves:
             _refuse(label, name, leaves, group)
-        elif shape is not None:
-            members = joined.setdefault(name, {}).setdefault(shape, _Members(shape))
-            node = pod.field.at("spec", "nodeName").text()
-            if node:
-                members.running.append(node)
-            else:
-                members.waiting.append(f"{pod.namespace}/{pod.name}")
-    return {name: tuple(shapes.values()) for name, shapes in joined.items()}
+        else:
+            joined.setdefault(name, []).extend(read_pods([pod.field]))
+    return joined
 
 
 def _refuse(label: Field, name: str, leaves: Iterable[str], group: KaiPodGroup) -> None:
@@ -118,7 +103,7 @@ def _leaves(entry: SubGroup) -> Iterable[str]:
 
 def _gang(group: KaiPodGroup, joined: _ByGroup, priorities: Mapping[str, int], created: float) -> Gang:
     missing, notices = _missing(group.root, joined), []
-    total = sum(_count(members) for members in joined.values())
+    total = sum(map(len, joined.values()))
     if group.min_member is not None and group.root.children:
         missing = max(missing, group.min_member - total)
         if group.root.least < group.min_member <= total:
@@ -149,7 +134,7 @@ def _gang(group: KaiPodGroup, joined: _ByGroup, priorities: Mapping[str, int], c
 def _group(entry: SubGroup, joined: _ByGroup, name: str) -> Group:
     members: tuple[PodSet | Group, ...] = tuple(_group(child, joined, child.name) for child in entry.children)
     if not entry.children:
-        members = tuple(_pod_sets(entry.name or MAIN, joined.get(entry.name, ())))
+        members = pod_sets(entry.name or MAIN, joined.get(entry.name, ()))
     return Group(
         members,
         name,
@@ -160,26 +145,10 @@ def _group(entry: SubGroup, joined: _ByGroup, name: str) -> Group:
     )
 
 
-def _pod_sets(name: str, shapes: Sequence[_Members]) -> Iterable[PodSet]:
-    """One pod set per shape: workers, or workers/1 and workers/2. No sub-group has a slash in its name."""
-    for number, one in enumerate(shapes, 1):
-        yield PodSet(
-            name if len(shapes) == 1 else f"{name}/{number}",
-            len(one.waiting),
-            one.shape,
-            running=tuple(one.running),
-            pods=tuple(one.waiting),
-        )
-
-
-def _count(members: Sequence[_Members]) -> int:
-    return sum(len(one.waiting) + len(one.running) for one in members)
-
-
 def _missing(entry: SubGroup, joined: _ByGroup) -> int:
     """How many pods have to be created before the minimums can be met."""
     if not entry.children:
-        return max(0, (entry.min_member or 0) - _count(joined.get(entry.name, ())))
+        return max(0, (entry.min_member or 0) - len(joined.get(entry.name, ())))
     each = sorted(_missing(child, joined) for child in entry.children)
     return sum(each[: entry.min_sub_group])
 

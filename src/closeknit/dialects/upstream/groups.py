@@ -103,6 +103,8 @@ def _gang(
         priority_class=spec.at("priorityClassName").text(),
         created=stamp,
         missing=missing_pods(tree),
+        kind=root.at("kind").text(),
+        where=root.report.where,
     )
 
 

@@ -16,11 +16,16 @@ from .workloads import read_workloads, workload_of
 KINDS = ((GROUP, "PodGroup"), (GROUP, "CompositePodGroup"), (GROUP, "Workload"))
 
 
+def joins(pod: Field) -> bool:
+    """Whether a pod names a group."""
+    return bool(group_of(pod) or workload_of(pod))
+
+
 def read_gangs(objects: Sequence[Field], pods: Sequence[Field]) -> GangReading:
     """The gangs of these objects of KINDS."""
     workloads = [one for one in objects if one.at("kind").text() == "Workload"]
     groups = [one for one in objects if one.at("kind").text() != "Workload"]
-    own = [pod for pod in pods if group_of(pod) or workload_of(pod)]
+    own = [pod for pod in pods if joins(pod)]
     gangs = [one for one in (*read_trees(groups, own), *read_workloads(workloads, own)) if one is not None]
     return reading(gangs, [*objects, *own], topologies_of(gangs))
 

@@ -80,4 +80,13 @@ def _gang(workload: Field, name: str, minimums: dict[str, int], pods: Sequence[F
     if any(one.report for one in (workload, *pods)):
         return None
     namespace = key_of(workload).partition("/")[0]
-    return Gang("kubernetes", namespace, name, Request((tree,)), created=stamp, missing=missing_pods(tree))
+    return Gang(
+        "kubernetes",
+        namespace,
+        name,
+        Request((tree,)),
+        created=stamp,
+        missing=missing_pods(tree),
+        where=workload.report.where,
+        owner=workload.report.what,
+    )

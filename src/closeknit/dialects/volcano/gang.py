@@ -28,4 +28,6 @@ def gang_of(one: Field, pods: Sequence[Field], tree: Group, notices: Iterable[st
         created=stamp,
         missing=missing_pods(tree),
         notices=tuple(notices),
+        kind=one.at("kind").text(),
+        where=one.report.where,
     )

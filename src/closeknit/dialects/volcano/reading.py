@@ -21,6 +21,11 @@ KINDS = (
 )
 
 
+def joins(pod: Field) -> bool:
+    """Whether a pod names a PodGroup or Job."""
+    return bool(group_of(pod) or job_of(pod))
+
+
 def read_gangs(objects: Sequence[Field], pods: Sequence[Field], nodes: Nodes | None) -> GangReading:
     """The gangs of these objects of KINDS. With neither nodes nor HyperNodes, tiers are taken as written.
 
@@ -34,7 +39,7 @@ def read_gangs(objects: Sequence[Field], pods: Sequence[Field], nodes: Nodes | N
     tree = read_tiers(hyper_nodes, nodes) if is_known else None
     tiers = tree if isinstance(tree, ListedTopology) else None
     gangs = list(_gangs(kinds.get("PodGroup", ()), kinds.get("Job", ()), pods, tiers))
-    used = [pod for pod in pods if group_of(pod) or job_of(pod)]
+    used = [pod for pod in pods if joins(pod)]
     is_broken = is_known and tiers is None
     return reading(() if is_broken else gangs, [*objects, *used], {} if tiers is None else {TOPOLOGY: tiers})
 

@@ -154,7 +154,7 @@ class _Files:
             pods = [(one.where, pod) for pod in one.pods]
             gang = read_gang((one.where, one.pod_group), pods, self.result.topologies or None)
             if isinstance(gang, Gang):
-                self.result.gangs.append(gang)
+                self.result.gangs.append(replace(gang, owner=one.owner))
             else:
                 of = f" of {one.owner}" if one.owner else ""
                 self.result.mistakes += [replace(mistake, what=mistake.what + of) for mistake in gang]
