@@ -15,8 +15,8 @@ import msgspec
 import pytest
 
 from cli.truths import Cluster, Maker, RoomMaker, cluster_of, job, placed
-from closeknit.cli.jobs import load_with_jobs
 from closeknit.cli.main import main
+from closeknit.cli.placed_subjects import load_placeables
 from closeknit.cli.standings import StandingQuery, standings
 from closeknit.cluster import kinds
 from closeknit.decide.what_if import StepKind, Story, WhatIfOptions, play
@@ -192,8 +192,10 @@ def room_difference(seed: int, folder: Path) -> str:
         "pods": [written(folder, "pods.json", cluster.all(kinds.POD))],
         "topology": written(folder, "dc.json", [*cluster.all(kinds.TOPOLOGY), *cluster.all(kinds.RESOURCE_FLAVOR)]),
     }
-    loaded, (asked,) = load_with_jobs([written(folder, "job.json", [given])], files)
-    result = place(loaded.snapshot, asked.request, Policy(loaded.gates))
+    loaded = load_placeables([written(folder, "job.json", [given])], files)
+    (asked,) = loaded.subjects
+    assert loaded.nodes is not None
+    result = place(loaded.nodes.snapshot, asked.request, Policy(loaded.gates))
     found = [sorted(one.assignment.domains) for one in result.outcomes if result.fits and one.assignment is not None]
     waiting = {key for key, one in cluster.workloads().items() if not one.finished and not one.reserved}
     made = cluster.create(given)

@@ -13,6 +13,7 @@ from ..dialects.kueue.jobs import GivenJob, read
 from ..engine.explain import Explanation, explain
 from ..engine.place import Result
 from ..engine.policy import Policy
+from ..model.gang import Gang
 from ..model.gates import Gates
 from ..model.mistake import InputError, refuse
 from ..model.name import Name
@@ -23,9 +24,10 @@ from .cluster import WHOLE, GivenCluster, check_stdin, check_target, home_of, lo
 from .completion import complete_names
 from .hints import hint
 from .inputs import file_options
-from .jobs import identity_of, load_with_jobs, read_jobs
+from .jobs import identity_of, read_jobs
 from .naming import Meant, is_manifest, meant
 from .output import OUTPUT, emit, write
+from .placed_subjects import load_placeables
 from .target import NAMESPACE, target_options
 
 if TYPE_CHECKING:
@@ -226,13 +228,17 @@ def _answer_data(one: ExplainAnswer) -> dict[str, Any]:
 
 
 def _of_nodes(jobs: tuple[str, ...], output: str | None, cluster: dict[str, Any]) -> None:
-    loaded, read = load_with_jobs(jobs, cluster)
-    policy = Policy.of(loaded.gates)
+    asked = load_placeables(jobs, cluster)
+    policy = Policy.of(asked.gates)
     answers = []
-    for job in read:
-        found = explain(loaded.snapshot, job.request, policy)
+    for job in asked.subjects:
+        if isinstance(job, Gang):
+            continue
+        assert asked.nodes is not None
+        found = explain(asked.nodes.snapshot, job.request, policy)
         if isinstance(found, Result):
-            take_all(loaded.snapshot, found)
+            take_all(asked.nodes.snapshot, found)
+            asked.share_job(found)
         if output in ("json", "yaml"):
             answers.append(_data(job, found))
             continue

@@ -27,6 +27,7 @@ from ..observe.file_windows import with_windows
 from ..observe.levels import LevelSource, levels_from_text, missing_levels, read_topology
 from ..observe.nodes import FileNodes, read_nodes
 from ..observe.pods import read_pods
+from ..state.node_tree import node_columns
 from ..state.snapshot import Snapshot
 from ..state.table import NodeTable
 from .options import GATES, gates_of
@@ -137,7 +138,7 @@ def load(
     chosen = _of_flavor(read.table, flavor) if flavor and not labels else select(read.table, labels)
     laid = told or suggested(chosen, wanted)
     _warn(missing_levels(chosen, laid, "--levels" if levels is not None else f"Topology {laid.name}"))
-    windows = tuple(one for one in read.windows if "MaintenanceWindows" in gates and one.ends > time())
+    windows = _windows(read, gates)
     snapshot = Snapshot(laid, with_windows(chosen, windows))
     if not len(snapshot.table):
         by_hand = not any(map(is_written_by_cloud, laid.levels))
@@ -145,6 +146,30 @@ def load(
         raise refuse(f"no node has all of the levels {', '.join(laid.levels)}", remedy)
     _use(snapshot, read, pods)
     return LoadedNodes(snapshot, read, laid, gates, flavor.tolerations if flavor else (), windows)
+
+
+def read_columns(
+    gates: Gates, nodes: Sequence[str], pods: Sequence[str] = (), selector: Sequence[str] = (), **_: Any
+) -> tuple[Snapshot, FileNodes]:
+    """The selected nodes as columns without a topology, with what runs on them, and everything read with them."""
+    check_nodes(nodes)
+    labels = parse_selector(selector)
+    with Progress("nodes") as tick:
+        read = read_nodes(nodes, tick)
+    _warn(read.warnings)
+    columns = node_columns(with_windows(select(read.table, labels), _windows(read, gates)))
+    _use(columns, read, pods)
+    return columns, read
+
+
+def check_nodes(nodes: Sequence[str]) -> None:
+    """Raise if no nodes are given: neither by an option nor among the files."""
+    if not nodes:
+        raise refuse("no nodes are given", "add --nodes FILE, or Nodes to the files", what="--nodes")
+
+
+def _windows(read: FileNodes, gates: Gates) -> tuple[Maintenance, ...]:
+    return tuple(one for one in read.windows if "MaintenanceWindows" in gates and one.ends > time())
 
 
 def _of_flavor(table: NodeTable, flavor: LevelSource) -> NodeTable:

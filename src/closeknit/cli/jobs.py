@@ -25,9 +25,8 @@ from ..model.request import AUTO, PodSet
 from ..model.shape import Toleration
 from ..model.topology import Topology
 from ..observe.nodes import name_some
-from .inputs import LoadedNodes, check_stdin, load
+from .inputs import LoadedNodes, check_nodes, load
 from .old_versions import telling
-from .options import gates_of
 
 FIELDS = {
     Why.NO_LEVEL: (keys.REQUIRED, keys.PREFERRED),
@@ -49,11 +48,9 @@ IN_WORKLOAD = {
 """The annotations' field names in the topologyRequest of a Workload's pod set."""
 
 
-def load_with_jobs(paths: Sequence[str], cluster: Mapping[str, Any]) -> tuple[LoadedNodes, list[GivenJob]]:
-    """The cluster that these options describe, and every job in these files with its flavor's tolerations."""
-    check_stdin(jobs=paths, **cluster)
-    gates = gates_of(**cluster)
-    jobs = read_jobs(paths, gates)
+def load_jobs(jobs: Sequence[GivenJob], gates: Gates, cluster: Mapping[str, Any]) -> tuple[LoadedNodes, list[GivenJob]]:
+    """The cluster that these options describe, and the jobs with its flavor's tolerations."""
+    check_nodes(cluster["nodes"])
     loaded = load(**cluster, wanted=named_levels(jobs))
     check_jobs(jobs, gates, loaded.topology)
     return loaded, [_clear_of(loaded.windows, tolerating(job, loaded.tolerations)) for job in jobs]
@@ -61,10 +58,15 @@ def load_with_jobs(paths: Sequence[str], cluster: Mapping[str, Any]) -> tuple[Lo
 
 def read_jobs(paths: Sequence[str], gates: Gates) -> list[GivenJob]:
     """Every job in these files, in order; mistakes are raised together."""
-    parsed = requests(telling(pair for path in paths for pair in documents(path)), gates)
+    return jobs_of([pair for path in paths for pair in documents(path)], paths, gates)
+
+
+def jobs_of(objects: Sequence[tuple[str, dict[str, Any]]], paths: Sequence[str], gates: Gates) -> list[GivenJob]:
+    """Every job among these objects of these files; mistakes are raised together."""
+    parsed = requests(telling(objects), gates)
     for warning in parsed.warnings:
         click.echo(f"warning: {warning}", err=True)
-    if not parsed.jobs:
+    if not parsed.jobs and paths:
         text = f"no job to place: {name_some(parsed.skipped) or 'the file is empty'}"
         raise refuse(text, f"supported kinds: {', '.join(READ_KINDS)}", where=", ".join(map(shown, paths)))
     return parsed.jobs

@@ -19,6 +19,7 @@ from .kai.grouper import group_objects
 from .kai.writing import write_gang as to_kai
 from .kueue.admin import TOPOLOGY as KUEUE_TOPOLOGY
 from .kueue.jobs.identity import ObjectIdentity
+from .kueue.jobs.train_job import RUNTIMES
 from .kueue.writing import write_gang as to_kueue
 from .upstream import reading as upstream
 from .upstream.writing import write_gang as to_upstream
@@ -35,6 +36,9 @@ KINDS_BY_DIALECT: Mapping[Dialect, tuple[tuple[str, str], ...]] = {
 """API group and kind of the objects that describe gangs and their topologies, besides pods."""
 KINDS = frozenset(kind for kinds in KINDS_BY_DIALECT.values() for kind in kinds)
 
+
+NOT_PLACED = ("Topology", "Queue", *RUNTIMES)
+"""Kinds of KAI's share that have no pods."""
 
 Found = tuple[str, dict[str, Any]]
 """An object, with the name of its file."""
@@ -56,7 +60,7 @@ def read_gangs(
     are further ones that are known. `like_kai` groups as KAI does.
     """
     shares = Shares(objects)
-    grouped = group_objects(shares.kai, like_kai)
+    grouped = group_objects(shares.kai, like_kai, nodes is not None)
     known = {**(topologies or {}), **grouped.topologies}
     return (
         GangReading(tuple(grouped.gangs), grouped.topologies, tuple(grouped.mistakes), tuple(grouped.warnings))
@@ -84,10 +88,16 @@ class Shares:
         self.pods = self.of([("", "Pod")])
         taken |= joined
         self.others = [
-            one
-            for one, identity in every
-            if id(one[1]) not in taken and (identity.group, identity.kind) not in KINDS
+            one for one, identity in every if id(one[1]) not in taken and (identity.group, identity.kind) not in KINDS
         ]
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether there is something that a group dialect places: not only topologies and queues."""
+        made = (ObjectIdentity.of(*one) for one in self.kai)
+        return any((one.group, one.kind) in KINDS for one in self._found) or any(
+            one.kind not in NOT_PLACED for one in made
+        )
 
     def of(self, kinds: Iterable[tuple[str, str]]) -> list[Field]:
         wanted = frozenset(kinds)

@@ -19,8 +19,8 @@ class Gang:
     """`missing` are pods that the minimum counts but that do not exist yet: until they do, the gang waits.
 
     `pods` of the request's pod sets are `namespace/name`. `notices` are sentences for people about what was read
-    differently from what the object seems to say. `kind` and `where` are those of the object and its file; `owner` is the
-    job that a group was made for, such as "Job train".
+    differently from what the object seems to say. `kind` and `where` are those of the object and its file; `owner` is
+    the job that a group was made for, such as "Job train".
     """
 
     dialect: Dialect

@@ -22,7 +22,7 @@ from ..model.label_names import is_qualified_name
 from ..model.mistake import InputError, Mistake, refuse
 from ..model.nearest import did_you_mean
 from ..model.shape import Toleration
-from ..model.topology import HOSTNAME, Topology
+from ..model.topology import HOSTNAME, NODE, Topology
 from ..state.table import MISSING, BoolArray, IntArray, NodeTable
 from .nodes import NAMED, name_some
 
@@ -108,7 +108,7 @@ def _missing(table: NodeTable, keys: Sequence[str], rows: IntArray) -> Mistake:
 
 
 def _nearest(table: NodeTable, key: str) -> str:
-    present = [name for name, column in table.labels.items() if (column.codes != MISSING).any()]
+    present = [name for name, one in table.labels.items() if name != NODE and (one.codes != MISSING).any()]
     if not present:
         return "the nodes have no labels at all: label them first"
     return did_you_mean(key, present).strip() or f"the nodes have {name_some(sorted(present))}"

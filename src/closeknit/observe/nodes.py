@@ -31,6 +31,8 @@ from .pools import pool_table, pool_usage
 from .quantities import bad_quantities
 
 NAMED = 3
+TREES = ("Topology", "HyperNode", "ClusterTopology")
+"""Kinds that describe a tree over the nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class FileNodes:
     used: dict[str, IntArray] = field(default_factory=dict)
     warnings: list[Mistake] = field(default_factory=list)
     windows: list[Maintenance] = field(default_factory=list)
+    trees: list[tuple[str, Any]] = field(default_factory=list)
+    """Topologies and HyperNodes beside the nodes, each with its file."""
 
 
 class FileNode(core.WireNode):
@@ -61,8 +65,9 @@ def read_nodes(paths: Sequence[str], tick: Tick | None = None) -> FileNodes:
     warnings = _Warnings()
     parts: list[_Part] = []
     windows: list[Maintenance] = []
+    trees: list[tuple[str, Any]] = []
     for path in paths:
-        found = list(_read(path, mistakes, warnings, windows, tick))
+        found = list(_read(path, mistakes, warnings, windows, trees, tick))
         if not found and not mistakes:
             raise refuse("there is no Node in it", "give what kubectl get nodes -o json prints, or pools", shown(path))
         parts += found
@@ -71,7 +76,7 @@ def read_nodes(paths: Sequence[str], tick: Tick | None = None) -> FileNodes:
     _check_unique(parts, table, mistakes)
     mistakes.check()
     used = join_columns([(len(part.table), part.used) for part in parts])
-    return FileNodes(table, used, warnings.as_list(), windows)
+    return FileNodes(table, used, warnings.as_list(), windows, trees)
 
 
 def holds_pools(path: str) -> bool:
@@ -93,7 +98,12 @@ def name_some(names: Sequence[str], total: int | None = None) -> str:
 
 
 def _read(
-    path: str, mistakes: Mistakes, warnings: _Warnings, windows: list[Maintenance], tick: Tick | None
+    path: str,
+    mistakes: Mistakes,
+    warnings: _Warnings,
+    windows: list[Maintenance],
+    trees: list[tuple[str, Any]],
+    tick: Tick | None,
 ) -> Iterator[_Part]:
     raw_pools: list[tuple[str, dict[str, Any]]] = []
     nodes: dict[str, list[Node]] = {}
@@ -111,7 +121,8 @@ def _read(
         if not checked.report:
             windows.append(maintenance(raw))
 
-    for where, _, wire in objects(path, FileNode, "Node", mistakes, tick, stray, {KIND: window}):
+    beside = {KIND: window, **dict.fromkeys(TREES, lambda where, raw: trees.append((where, raw)))}
+    for where, _, wire in objects(path, FileNode, "Node", mistakes, tick, stray, beside):
         node = _node(wire, where, mistakes)
         if node is not None:
             nodes.setdefault(where, []).append(node)

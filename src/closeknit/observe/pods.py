@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -27,6 +28,16 @@ from .quantities import bad_quantities
 
 KEPT = 1 << 16
 """How many different resource texts are cached."""
+
+GROUP_MARKS = (
+    b"pod-group-name",
+    b"schedulingGroup",
+    b"workloadRef",
+    b"/group-name",
+    b"sh/job-name",
+    b"podgang",
+)
+"""What is in the text of every pod that names a group of some dialect."""
 
 Key = tuple[bytes, ...]
 
@@ -143,6 +154,19 @@ def read_pods(paths: Sequence[str], table: NodeTable, tick: Tick | None = None) 
     kept_rows, kept_codes = (array("q", np.frombuffer(c, dtype=np.int64)[stays].tobytes()) for c in (rows, codes))
     staying = _sums(len(table), kept_rows, kept_codes, shapes.requests) if len(kept_rows) else {}
     return Pods(used, staying, len(rows), skipped, elsewhere, _unknown_nodes(elsewhere, list(unknown)))
+
+
+def grouped_pods(paths: Sequence[str]) -> list[tuple[str, dict[str, Any]]]:
+    """The whole objects of the pods that name a group, each with its file; the others are skipped."""
+    mistakes = Mistakes()
+    found = [
+        (where, {"apiVersion": "v1", "kind": "Pod", **msgspec.json.decode(data)})
+        for path in paths
+        for where, data, _ in objects(path, FilePod, "Pod", mistakes)
+        if any(mark in data for mark in GROUP_MARKS)
+    ]
+    mistakes.check()
+    return found
 
 
 class _Shapes:

@@ -54,7 +54,7 @@ def _marks(raw: Any) -> Iterator[str]:
         elif isinstance(value, dict):
             for key, inside in value.items():
                 left.append(inside)
-                if isinstance(key, str) and (key.startswith((keys.PREFIX, OF_KUEUE)) or key in MARKS):
-                    yield key
-                elif key == "schedulerName" and inside == SCHEDULER:
+                if (isinstance(key, str) and (key.startswith((keys.PREFIX, OF_KUEUE)) or key in MARKS)) or (
+                    key == "schedulerName" and inside == SCHEDULER
+                ):
                     yield key

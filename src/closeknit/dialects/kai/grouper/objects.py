@@ -45,16 +45,19 @@ class GroupedObjects:
         self.warnings += grouped.warnings
 
 
-def group_objects(objects: Iterable[Found], like_kai: bool = False) -> GroupedObjects:
-    """The groups of all pods in these objects, checked against the Topologies among them if there are any."""
-    return _Files(objects, like_kai).grouped()
+def group_objects(objects: Iterable[Found], like_kai: bool = False, is_complete: bool = False) -> GroupedObjects:
+    """The groups of all pods in these objects, checked against the Topologies among them.
+
+    Unless the objects are `is_complete`, there may be others: then names are checked only if there is a Topology.
+    """
+    return _Files(objects, like_kai, is_complete).grouped()
 
 
 class _Files:
     """`sets` are the pods by the owner whose kind decides, with the chain of owners; `named` are those of PodGroups."""
 
-    def __init__(self, objects: Iterable[Found], like_kai: bool) -> None:
-        self.like_kai, self.result = like_kai, GroupedObjects()
+    def __init__(self, objects: Iterable[Found], like_kai: bool, is_complete: bool) -> None:
+        self.like_kai, self.is_complete, self.result = like_kai, is_complete, GroupedObjects()
         self.objects = [(one, ObjectIdentity.of(*one)) for one in objects]
         self.owners = OwnerChains(self.objects)
         self.named: dict[tuple[str, str], list[Found]] = {}
@@ -150,9 +153,10 @@ class _Files:
 
     def _check(self) -> None:
         """Read every group as a scheduler would; mistakes in one that was made are those of its job."""
+        known = self.result.topologies if self.result.topologies or self.is_complete else None
         for one in self.result.groupings:
             pods = [(one.where, pod) for pod in one.pods]
-            gang = read_gang((one.where, one.pod_group), pods, self.result.topologies or None)
+            gang = read_gang((one.where, one.pod_group), pods, known)
             if isinstance(gang, Gang):
                 self.result.gangs.append(replace(gang, owner=one.owner))
             else:

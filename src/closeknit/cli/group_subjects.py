@@ -1,0 +1,76 @@
+"""Options for placing groups of pods, and placing one gang with them; shared by `place`, `explain` and `what-if`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
+
+import click
+
+from ..engine.groups.place import GroupResult, place_groups
+from ..engine.groups.search import STEPS
+from ..engine.policy import Policy
+from ..model.gang import Gang
+from ..model.reason import Why, reason
+from ..model.request import Order
+from ..observe.group_world import GroupWorld
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+OPTIONS = (
+    click.option(
+        "--order",
+        type=click.Choice(["binpack", "spread"]),
+        default="binpack",
+        show_default=True,
+        help="Groups of pods: which domain that fits is tried first, the fullest or the emptiest.",
+    ),
+    click.option(
+        "--steps",
+        type=click.IntRange(min=1),
+        default=STEPS,
+        show_default=True,
+        metavar="N",
+        help="Groups of pods: how many steps the search takes before it gives up.",
+    ),
+)
+
+
+class GroupOptions(NamedTuple):
+    order: Order = "binpack"
+    steps: int = STEPS
+
+    @classmethod
+    def of(cls, order: str, steps: int) -> GroupOptions:
+        return cls(cast("Order", order), steps)
+
+
+def group_options(command: F) -> F:
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def placed_gang(world: GroupWorld, gang: Gang, policy: Policy, options: GroupOptions) -> GroupResult:
+    """Where a gang would go; while pods of its minimum do not exist, it waits for them."""
+    if gang.missing:
+        return GroupResult(reason=reason(Why.PODS_MISSING, count=gang.missing))
+    return place_groups(world.columns, world.trees, gang.request, policy, options.order, options.steps)
+
+
+def gang_identity(gang: Gang) -> dict[str, str]:
+    """The object that an answer is about, as data."""
+    kind, _, name = gang.owner.partition(" ") if gang.owner else (gang.kind, "", gang.name)
+    return {"kind": kind, "namespace": gang.namespace, "name": name.rpartition("/")[2], "file": gang.where}
+
+
+def refused_gang(gang: Gang, result: GroupResult) -> dict[str, Any]:
+    return {
+        "fits": False,
+        "reason": str(result.reason),
+        "proven": result.is_proof,
+        "group": gang.key,
+        "dialect": gang.dialect,
+        "steps": result.steps,
+        "job": gang_identity(gang),
+    }

@@ -1,0 +1,98 @@
+"""What `place` and `explain` are asked about: Kueue's jobs and groups of pods of the other dialects, in file order.
+
+Jobs are placed on a snapshot with one topology, groups on node columns with many. If the files have both, what one of
+them takes is also taken from the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from ..cluster.files import STDIN, identity, stdin_kept
+from ..dialects.kueue.jobs import GivenJob
+from ..engine.groups.place import GroupResult
+from ..engine.place import Result
+from ..model.gang import Gang
+from ..model.gates import Gates
+from .group_inputs import GivenFiles, LoadedGroups, check_any, given_files, load_groups
+from .inputs import LoadedNodes, check_stdin
+from .jobs import jobs_of, load_jobs
+from .options import gates_of
+
+
+@dataclass(frozen=True, slots=True)
+class Placeables:
+    """`nodes` are for jobs and `groups` for gangs; None where there are none of them."""
+
+    subjects: list[GivenJob | Gang]
+    gates: Gates
+    nodes: LoadedNodes | None = None
+    groups: LoadedGroups | None = None
+
+    def share_gang(self, result: GroupResult) -> None:
+        """Take the room of a gang from the jobs' snapshot."""
+        if self.nodes is None or self.groups is None:
+            return
+        columns, snapshot = self.groups.world.columns, self.nodes.snapshot
+        for placed in result.placed.values():
+            requests = dict(placed.batch.shape.requests)
+            for row, count in zip(placed.rows.tolist(), placed.counts.tolist(), strict=True):
+                snapshot.use(columns.table.names[row], requests, count)
+
+    def share_job(self, result: Result) -> None:
+        """Take the room of a job from the groups' columns; its pods have nodes only where the topology ends there."""
+        if self.nodes is None or self.groups is None:
+            return
+        snapshot, columns = self.nodes.snapshot, self.groups.world.columns
+        if not snapshot.tree.one_node_a_leaf:
+            text = "jobs are placed in domains of several nodes, so groups after them may be planned onto the same room"
+            click.echo(f"warning: {text}; use levels that end with kubernetes.io/hostname", err=True)
+            return
+        for outcome in result.outcomes:
+            for path, count in outcome.assignment.domains if outcome.assignment is not None else ():
+                row = int(snapshot.tree.nodes[snapshot.tree.leaf_of[path]])
+                columns.use(snapshot.table.names[row], dict(outcome.pod_set.shape.requests), count)
+
+
+def load_placeables(paths: Sequence[str], cluster: Mapping[str, Any]) -> Placeables:
+    """Everything that the files ask to place, with the nodes for it; raises all mistakes."""
+    check_stdin(jobs=paths, **cluster)
+    with stdin_kept() if STDIN in paths else nullcontext():
+        return _load(paths, gates_of(**cluster), cluster)
+
+
+def _load(paths: Sequence[str], gates: Gates, cluster: Mapping[str, Any]) -> Placeables:
+    given = given_files(paths)
+    options = {**cluster, "nodes": [*cluster["nodes"], *given.files_with("Node")]}
+    if not given.shares.has_groups:
+        nodes, jobs = load_jobs(jobs_of(given.objects, paths, gates), gates, options)
+        return Placeables([*jobs], gates, nodes)
+    groups = load_groups(given, cluster)
+    others = [one for one in given.shares.others if not _is_bound(one[1])]
+    found = jobs_of(others, (), gates)
+    if not found:
+        check_any(groups.gangs, given)
+        return Placeables([*groups.gangs], gates, None, groups)
+    nodes, jobs = load_jobs(found, gates, options)
+    return Placeables(_in_order(given, groups.gangs, jobs), gates, nodes, groups)
+
+
+def _is_bound(raw: Mapping[str, Any]) -> bool:
+    return raw["kind"] == "Pod" and bool((raw.get("spec") or {}).get("nodeName"))
+
+
+def _in_order(given: GivenFiles, gangs: Sequence[Gang], jobs: Sequence[GivenJob]) -> list[GivenJob | Gang]:
+    places = {(where, identity(raw)): at for at, (where, raw) in reversed(list(enumerate(given.objects)))}
+
+    def place_of(one: GivenJob | Gang) -> int:
+        if isinstance(one, Gang):
+            return given.place_of(one)
+        names = (f"{one.kind} {one.name}", f"{one.kind} {one.namespace}/{one.name}")
+        return min((places[one.where, name] for name in names if (one.where, name) in places), default=len(places))
+
+    return sorted([*gangs, *jobs], key=place_of)
