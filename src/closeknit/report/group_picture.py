@@ -11,14 +11,14 @@ from ..model.number import number_of
 from ..state.node_tree import ROOT, NodeTree
 from ..state.table import IntArray
 from .bars import FREE, OURS, USED, bar
-from .group_plan import GroupPlan, PlacedGroup, asks, title_of
+from .group_plan import GangPlan, PlacedGroup, asks, title_of
 from .node_trees import DrawnTree, drawn
 
 MOST_LINES = 60
 Row = tuple[str, ...]
 
 
-def group_picture(plan: GroupPlan, everything: bool = False) -> Iterator[str]:
+def group_picture(plan: GangPlan, everything: bool = False) -> Iterator[str]:
     """The plan as lines; `everything` shows all lines, and every topology that the groups name."""
     yield title_of(plan)
     rows = [row for one in plan.top for row in _group_rows(one, "", "")]
@@ -69,7 +69,7 @@ def _where(one: PlacedGroup) -> str:
     return f"on {number_of(len(rows), 'node')}" + ("" if one.tree is None else " of several domains")
 
 
-def _domains(plan: GroupPlan, tree: NodeTree, everything: bool) -> Iterator[str]:
+def _domains(plan: GangPlan, tree: NodeTree, everything: bool) -> Iterator[str]:
     """The domains that the gang uses, down to single nodes."""
     layout = drawn(tree, plan.columns)
     pods = layout.sums(plan.on_rows(plan.every))
@@ -92,7 +92,7 @@ def _domains(plan: GroupPlan, tree: NodeTree, everything: bool) -> Iterator[str]
     yield from _cut(_aligned(rows), everything, "domain")
 
 
-def _dominant(plan: GroupPlan) -> int:
+def _dominant(plan: GangPlan) -> int:
     """The resource of which the gang takes the largest share."""
     total = np.maximum(plan.columns.allocatable.sum(axis=1), 1)
     need = np.zeros(len(plan.columns.resources))
@@ -101,7 +101,7 @@ def _dominant(plan: GroupPlan) -> int:
     return int(np.argmax(need / total))
 
 
-def _amounts(plan: GroupPlan, at: int) -> IntArray:
+def _amounts(plan: GangPlan, at: int) -> IntArray:
     """What the gang takes of a resource on each row."""
     found = np.zeros(len(plan.columns.table), dtype=np.int64)
     for one in plan.every:
@@ -109,7 +109,7 @@ def _amounts(plan: GroupPlan, at: int) -> IntArray:
     return found
 
 
-def _labels(plan: GroupPlan, layout: DrawnTree) -> dict[tuple[int, int], str]:
+def _labels(plan: GangPlan, layout: DrawnTree) -> dict[tuple[int, int], str]:
     """The groups whose own domain each domain is; on a node the pod sets that it holds."""
     found: dict[tuple[int, int], list[str]] = {}
     leaf_of = {row: leaf for leaf, row in enumerate(layout.rows.tolist())}

@@ -32,7 +32,7 @@ NO_ROWS: IntArray = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
-class PlacedPods:
+class SetOnNodes:
     """A pod set: the rows of its pods that were placed, each with how many."""
 
     pod_set: PodSet
@@ -52,7 +52,7 @@ class PlacedGroup:
     tree: NodeTree | None
     level: int
     path: Path
-    pods: tuple[PlacedPods, ...]
+    pods: tuple[SetOnNodes, ...]
     groups: tuple[PlacedGroup, ...]
 
     def walk(self) -> Iterator[PlacedGroup]:
@@ -61,7 +61,7 @@ class PlacedGroup:
             yield from one.walk()
 
     @property
-    def every(self) -> list[PlacedPods]:
+    def every(self) -> list[SetOnNodes]:
         """Its pod sets and those of all groups below it."""
         return [one for group in self.walk() for one in group.pods]
 
@@ -75,7 +75,7 @@ class PlacedGroup:
 
 
 @dataclass(frozen=True)
-class GroupPlan:
+class GangPlan:
     """The plan of a gang that fits. `trees` are those that its groups name, the outermost first."""
 
     gang: Gang
@@ -85,10 +85,10 @@ class GroupPlan:
     steps: int
 
     @property
-    def every(self) -> list[PlacedPods]:
+    def every(self) -> list[SetOnNodes]:
         return [pods for one in self.top for pods in one.every]
 
-    def on_rows(self, pods: Sequence[PlacedPods]) -> IntArray:
+    def on_rows(self, pods: Sequence[SetOnNodes]) -> IntArray:
         """The pods on each row of the columns."""
         found = np.zeros(len(self.columns.table), dtype=np.int64)
         for one in pods:
@@ -105,11 +105,11 @@ class GroupPlan:
         ]
 
 
-def group_plan(gang: Gang, columns: Snapshot, trees: Trees, result: GroupResult) -> GroupPlan:
+def group_plan(gang: Gang, columns: Snapshot, trees: Trees, result: GroupResult) -> GangPlan:
     maker = _Maker(columns, trees, result)
     top = tuple(maker.group(one, None) for one in gang.request.groups)
     named = [one.tree for group in top for one in group.walk() if one.tree is not None]
-    return GroupPlan(gang, columns, top, {one.topology.name: one for one in named}, result.steps)
+    return GangPlan(gang, columns, top, {one.topology.name: one for one in named}, result.steps)
 
 
 class _Maker:
@@ -125,13 +125,13 @@ class _Maker:
         level, path = self._domain(tree, inside.every)
         return PlacedGroup(group, tree, level, path, pods, groups)
 
-    def _pods(self, pod_set: PodSet) -> PlacedPods:
+    def _pods(self, pod_set: PodSet) -> SetOnNodes:
         placed = self.result.placed.get(pod_set.name)
         return (
-            PlacedPods(pod_set, NO_ROWS, NO_ROWS) if placed is None else PlacedPods(pod_set, placed.rows, placed.counts)
+            SetOnNodes(pod_set, NO_ROWS, NO_ROWS) if placed is None else SetOnNodes(pod_set, placed.rows, placed.counts)
         )
 
-    def _domain(self, tree: NodeTree | None, pods: Sequence[PlacedPods]) -> tuple[int, Path]:
+    def _domain(self, tree: NodeTree | None, pods: Sequence[SetOnNodes]) -> tuple[int, Path]:
         """The smallest domain that holds all pods that were placed or run; of a single node, its name."""
         known = self.columns.row_of
         running = [known[name] for one in pods for name in one.pod_set.running if name in known]
@@ -165,7 +165,7 @@ def constraint_words(constraint: Constraint) -> str:
     return f"{', '.join(named)}{of}" if named else ""
 
 
-def plan_json(plan: GroupPlan) -> dict[str, Any]:
+def plan_json(plan: GangPlan) -> dict[str, Any]:
     return {
         "fits": True,
         "reason": None,
@@ -178,7 +178,7 @@ def plan_json(plan: GroupPlan) -> dict[str, Any]:
     }
 
 
-def _group_json(plan: GroupPlan, one: PlacedGroup) -> dict[str, Any]:
+def _group_json(plan: GangPlan, one: PlacedGroup) -> dict[str, Any]:
     constraint, names = one.group.constraint, plan.columns.table.names
     return {
         "name": one.group.name,
@@ -206,7 +206,7 @@ def _group_json(plan: GroupPlan, one: PlacedGroup) -> dict[str, Any]:
     }
 
 
-def title_of(plan: GroupPlan) -> str:
+def title_of(plan: GangPlan) -> str:
     placed, count = sum(one.placed for one in plan.top), sum(one.count for one in plan.top)
     nodes = len(np.unique(np.concatenate([NO_ROWS, *(one.rows for one in plan.every)])))
     running = sum(len(one.pod_set.running) for one in plan.every)
