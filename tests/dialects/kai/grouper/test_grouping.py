@@ -84,6 +84,12 @@ def test_a_stateful_set_in_segments_has_to_create_its_pods_at_once() -> None:
     ]
 
 
+def test_more_pods_than_are_supported_are_refused_before_they_are_made() -> None:
+    assert mistakes(an_object("apps/v1", "StatefulSet", {"replicas": 2**31 - 1, "template": template()}, "db")) == [
+        "f: StatefulSet db: spec.replicas: makes 2147483647 pods; at most 100000 are supported"
+    ]
+
+
 def test_the_pods_of_an_unknown_owner_are_one_group() -> None:
     owner = reference("example.com/v1", "Thing", "t", "u")
     one = group(an_object("example.com/v1", "Thing", {}, "t", uid="u"), a_pod("a", owner), a_pod("b", owner))

@@ -8,7 +8,19 @@ from ....field import Field
 from ....kueue.jobs.kinds.serving import replicas
 from ....kueue.jobs.kinds.stateful_set import POD_INDEX
 from ... import keys
-from ..plan import MOST_COPIES, GroupKind, GroupPlan, Naming, Owned, Raw, group_name, name_of, number_of, planned
+from ..plan import (
+    MOST_COPIES,
+    MOST_PODS,
+    GroupKind,
+    GroupPlan,
+    Naming,
+    Owned,
+    Raw,
+    group_name,
+    name_of,
+    number_of,
+    planned,
+)
 from ..segments import cut, read_segments, too_many
 
 SEGMENT = "segment"
@@ -33,8 +45,11 @@ def deployment_pods(owner: Field) -> Iterator[Raw]:
 
 
 def stateful_set_pods(owner: Field) -> Iterator[Raw]:
-    first = owner.at("spec", "ordinals", "start").count(0)
-    for index in range(first, first + replicas(owner)):
+    first, count = owner.at("spec", "ordinals", "start").count(0), replicas(owner)
+    if count > MOST_PODS:
+        owner.at("spec", "replicas").wrong(f"makes {count} pods", f"at most {MOST_PODS} are supported")
+        return
+    for index in range(first, first + count):
         yield planned(owner, owner.at("spec", "template"), f"{name_of(owner)}-{index}", {POD_INDEX: str(index)})
 
 
