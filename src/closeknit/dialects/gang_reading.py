@@ -6,21 +6,30 @@ which joins them: so the same mistake has the same words everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, TypeVar
 
 from ..model.gang import Gang
 from ..model.mistake import Mistake
+from ..model.nearest import did_you_mean
 from ..model.topology import Topology
 from ..model.workload import LONG_AGO
 from .field import Field
+from .group_pods import key_of
+from .kueue.jobs.identity import check_name
+from .strictness import check_version
 from .timestamps import parse
 
 Nodes = Mapping[str, Mapping[str, str]]
 """The labels of each node, by its name."""
 
 T = TypeVar("T")
+SOME = 5
+"""How many names are listed."""
+MOST_COMPARED = 500
+"""Among how many names the nearest to a misspelt one is looked for: there may be as many misspelt ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +59,54 @@ def reading(
     mistakes = tuple(mistake for report in reports for mistake in report.mistakes)
     warnings = tuple(warning for report in reports for warning in report.warnings)
     return GangReading(read, topologies or {}, mistakes, warnings)
+
+
+def check_objects(objects: Iterable[Field], versions: Mapping[str, Collection[str]]) -> None:
+    """Check what all objects have: a version of their kind, and a name that no other object of the kind has."""
+    seen: set[tuple[str, str]] = set()
+    for one in objects:
+        kind, name = one.at("kind").text(), one.at("metadata", "name")
+        check_version(one, *versions[kind])
+        check_name(one.at("metadata"))
+        key = kind, key_of(one)
+        if key in seen and name.given:
+            name.wrong("is there a second time", "remove one of the two objects")
+        seen.add(key)
+
+
+def near(given: str, known: Collection[str]) -> str:
+    """A question to prepend to a remedy; empty if nothing comes close, or there are too many names to compare."""
+    return did_you_mean(given, known) if len(known) <= MOST_COMPARED else ""
+
+
+def some(names: Iterable[str]) -> str:
+    """some("abcdefg") == "a, b, c, d, e, …" """
+    first = list(islice(names, SOME + 1))
+    return ", ".join(first[:SOME]) + (", …" if len(first) > SOME else "")
+
+
+def by_namespace(known: Iterable[str]) -> dict[str, list[str]]:
+    """The names of objects, given as namespace/name, by namespace."""
+    found: dict[str, list[str]] = {}
+    for space, _, name in (one.partition("/") for one in known):
+        found.setdefault(space, []).append(name)
+    return found
+
+
+def refuse_lost(pods: Mapping[str, Sequence[Field]], known: Collection[str], kind: str, *path: str) -> None:
+    """Report pods that wait for a group that is not there; a bound pod may outlive its group.
+
+    `pods` are by namespace/name of their group, which the field at `path` names.
+    """
+    names = by_namespace(known)
+    for key, members in pods.items():
+        waiting = [pod for pod in members if not pod.at("spec", "nodeName").text()]
+        if key in known or not waiting:
+            continue
+        namespace, _, name = key.partition("/")
+        remedy = near(name, names.get(namespace, ())) + "create it, or correct the name"
+        for pod in waiting:
+            pod.at(*path).wrong(f"there is no {kind} {name}", remedy)
 
 
 def created(group: Field) -> float:

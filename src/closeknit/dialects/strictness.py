@@ -35,6 +35,13 @@ def check_fields(field: Field, tree: Tree) -> None:
             check_fields(item, tree[0])
 
 
+def check_version(thing: Field, *versions: str) -> None:
+    """Report an API version that is not one of these."""
+    given = thing.at("apiVersion")
+    if given.text() not in versions:
+        given.wrong(f'is "{given.text()}", which is not read', f"use {' or '.join(versions)}")
+
+
 def truth(field: Field, default: bool = False) -> bool:
     if not field.given:
         return default

@@ -142,6 +142,14 @@ class Group:
                 yield from member.pod_sets
 
     @property
+    def every_constraint(self) -> Iterator[Constraint]:
+        """The constraints of the group and of all groups below it."""
+        if self.constraint is not None:
+            yield self.constraint
+        for member in self.groups:
+            yield from member.every_constraint
+
+    @property
     def depth(self) -> int:
         """How deep groups are nested: 1 for a group that has only pod sets."""
         return 1 + max((member.depth for member in self.members if isinstance(member, Group)), default=0)

@@ -49,6 +49,12 @@ def pods(*counts: tuple[str, int]) -> list[Raw]:
     return [pod(f"{name}-{number}") for name, count in counts for number in range(count)]
 
 
+def test_a_gang_without_pod_groups_is_refused() -> None:
+    assert said(read(pod_gang(topology=""))) == [
+        "PodGang serve-0: spec.podgroups: is missing; list the groups of pods, each with name and podReferences"
+    ]
+
+
 def test_pod_groups_are_leaves_and_group_configs_the_groups_around_them() -> None:
     parts = [part("leader", 1), part("worker", 2, 3, **pack(RACK, HOST)), part("router", 1)]
     configs = [config("decode", "leader", "worker", **pack(RACK))]

@@ -112,8 +112,19 @@ PARENT = "spec.parentCompositePodGroupName"
         ),
         pytest.param(
             [group("a", 1), group("a", 2)],
-            ["PodGroup a: metadata.name: is the name of two PodGroups; rename or remove one of them"],
+            ["PodGroup a: metadata.name: is there a second time; remove one of the two objects"],
             id="duplicate",
+        ),
+        pytest.param(
+            [group("a", 1, api="scheduling.k8s.io/v1")],
+            ['PodGroup a: apiVersion: is "scheduling.k8s.io/v1", which is not read; use scheduling.k8s.io/v1alpha2 or '
+             "scheduling.k8s.io/v1alpha3 or scheduling.k8s.io/v1beta1"],
+            id="another version",
+        ),
+        pytest.param(
+            [composite("root"), group("a", 1, "root", api="scheduling.k8s.io/v1alpha2")],
+            [f"PodGroup a: {PARENT}: is not a field of scheduling.k8s.io/v1alpha2; use scheduling.k8s.io/v1beta1"],
+            id="a parent in a version without",
         ),
         pytest.param(
             [named(API, "PodGroup", "a", spec({"basic": {}, "gang": {"minCount": 2}}))],

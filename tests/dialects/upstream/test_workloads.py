@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from dialects.objects import Raw, named, pod, pods_of, read, said
 
 FIRST = "scheduling.k8s.io/v1alpha1"
@@ -52,8 +56,45 @@ def test_templates_of_later_versions_are_checked_and_place_nothing() -> None:
     later = named("scheduling.k8s.io/v1alpha3", "Workload", "train", {"compositePodGroupTemplates": [root]})
     found = read(later)
     where = "Workload train: spec.compositePodGroupTemplates[0].podGroupTemplates[0].schedulingPolicy.gang"
-    assert said(found) == [
+    assert sorted(said(found)) == [
         f"{where}.minCount: is missing; give the number that has to be scheduled together",
         f"{where}.mincount: is not a known field; did you mean minCount?",
     ]
     assert found.gangs == ()
+
+
+def template(name: str = "a", **more: Any) -> Raw:
+    return {"name": name, "schedulingPolicy": {"basic": {}}, **more}
+
+
+def nested(depth: int) -> Raw:
+    below = {"compositePodGroupTemplates": [nested(depth - 1)]} if depth else {"podGroupTemplates": [template("leaf")]}
+    return template(f"t{depth}", **below)
+
+
+@pytest.mark.parametrize(
+    ("spec", "mistake"),
+    [
+        ({"podGroupTemplates": [template(schedulingConstraint={})]},
+         "spec.podGroupTemplates[0].schedulingConstraint: is not a known field; did you mean schedulingConstraints?"),
+        ({"podGroupTemplates": [template(), template()]},
+         "spec.podGroupTemplates[1].name: a is the name of two templates; give each template a name of its own"),
+        ({"podGroupTemplates": [template(f"t{number}") for number in range(9)]},
+         "spec.podGroupTemplates: has 9 templates; use at most 8"),
+        ({"podGroupTemplates": [template()], "compositePodGroupTemplates": []},
+         "spec: has both podGroupTemplates and compositePodGroupTemplates; keep one of the two"),
+        ({"podGroups": []}, "spec.podGroups: is not a known field; did you mean podGroupTemplates?"),
+        ({"compositePodGroupTemplates": [nested(400)]},
+         f"spec.{'.'.join(['compositePodGroupTemplates[0]'] * 4)}.compositePodGroupTemplates: "
+         "is nested deeper than 4 levels; nest at most 4"),
+    ],
+)  # fmt: skip
+def test_a_workload_that_cannot_be_kept_is_refused(spec: Raw, mistake: str) -> None:
+    assert said(read(named("scheduling.k8s.io/v1alpha3", "Workload", "w", spec))) == [f"Workload w: {mistake}"]
+
+
+def test_a_waiting_pod_of_a_workload_that_is_not_there_is_refused() -> None:
+    other = pod("a", spec={"workloadRef": {"name": "trian", "podGroup": "workers"}})
+    assert said(read(workload(workers(1)), other)) == [
+        "Pod a: spec.workloadRef.name: there is no Workload trian; did you mean train? create it, or correct the name"
+    ]

@@ -161,8 +161,21 @@ MEMBER = "spec.members[0]"
         ),
         pytest.param(
             [S0, S0],
-            ["HyperNode s0: metadata.name: s0 is the name of two HyperNodes; rename or remove one of them"],
+            ["HyperNode s0: metadata.name: is there a second time; remove one of the two objects"],
             id="a duplicate",
+        ),
+        pytest.param(
+            [hyper_node("s0", 1, {"type": "Node", "selector": {"regexMatch": {}}},
+                        {"type": "Node", "selector": {"exactMatch": {"name": ""}}})],
+            [f"HyperNode s0: {MEMBER}.selector.regexMatch.pattern: is missing; give a regular expression",
+             "HyperNode s0: spec.members[1].selector.exactMatch.name: is missing; name the member"],
+            id="an empty selector",
+        ),
+        pytest.param(
+            [{**S0, "apiVersion": "topology.volcano.sh/v1"}],
+            ['HyperNode s0: apiVersion: is "topology.volcano.sh/v1", which is not read; '
+             "use topology.volcano.sh/v1alpha1"],
+            id="another version",
         ),
         pytest.param(
             [hyper_node("s0", 1, {"type": "Nodes", "selector": {}})],
@@ -190,7 +203,9 @@ MEMBER = "spec.members[0]"
     ],
 )  # fmt: skip
 def test_a_tree_with_a_mistake_is_not_used(objects: list[Raw], mistakes: list[str]) -> None:
-    group = named("scheduling.volcano.sh/v1beta1", "PodGroup", "g", {"minMember": 1})
-    found = read(*objects, group, nodes=NODES)
+    tier = {"mode": "soft"}
+    bound = named("scheduling.volcano.sh/v1beta1", "PodGroup", "bound", {"minMember": 1, "networkTopology": tier})
+    free = named("scheduling.volcano.sh/v1beta1", "PodGroup", "free", {"minMember": 1})
+    found = read(*objects, bound, free, nodes=NODES)
     assert said(found) == mistakes
-    assert (dict(found.topologies), found.gangs) == ({}, ())
+    assert (dict(found.topologies), [gang.name for gang in found.gangs]) == ({}, ["free"])

@@ -59,6 +59,42 @@ def test_the_least_of_each_task_counts_where_the_job_needs_as_many() -> None:
     assert found.min_total == 4
 
 
+def test_without_a_minimum_the_job_needs_those_of_its_tasks() -> None:
+    found = tree(job(task("ps", 1), task("w", 4, minAvailable=2)))
+    assert [(one.name, one.min_pods) for one in found.groups] == [("ps", 1), ("w", 2)]
+
+
+def test_tasks_without_a_name_are_named_after_their_place() -> None:
+    found = tree(job(task("", 1), task("", 1)))
+    assert pods_of(found) == {"j": ("j-default0-0", "j-default1-0")}
+
+
+def test_pods_that_succeeded_count_for_the_job_and_their_task() -> None:
+    def own(name: str, of: str, phase: str = "") -> Raw:
+        return pod(name, phase=phase, labels={"volcano.sh/job-name": "j", "volcano.sh/task-spec": of})
+
+    parts = task("ps", 2, minAvailable=1), task("w", 2)
+    found = gang(
+        job(*parts), own("j-ps-0", "ps"), own("j-ps-1", "ps"), own("j-w-0", "w"), own("j-w-1", "w", "Succeeded")
+    )
+    assert found.missing == 0
+    assert [(one.name, one.min_pods) for one in found.request.groups[0].groups] == [("ps", 1), ("w", 1)]
+
+
+def test_a_pod_group_of_another_namespace_does_not_stand_for_the_job() -> None:
+    owner = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "j", "uid": "1"}
+    spec = {"minMember": 1}
+    made = named("scheduling.volcano.sh/v1beta1", "PodGroup", "x", spec, namespace="b", ownerReferences=[owner])
+    assert [one.key for one in read(job(task()), made).gangs] == ["b/x", "default/j"]
+
+
+def test_pod_sets_have_names_of_their_own_where_a_task_is_named_like_the_job() -> None:
+    labels = {"volcano.sh/job-name": "j"}
+    members = [pod("a", labels=labels), *(pod(name, labels={**labels, "volcano.sh/task-spec": "j"}) for name in "bc")]
+    found = tree(job(task("j", 3, minAvailable=1), minAvailable=2), *members)
+    assert pods_of(found) == {"j": ("a",), "j/j": ("b", "c")}
+
+
 @pytest.mark.parametrize(
     ("wrong", "mistake"),
     [
@@ -77,6 +113,12 @@ def test_the_least_of_each_task_counts_where_the_job_needs_as_many() -> None:
             job(task(partitionPolicy={"totalPartitions": 2, "partitionSize": 2, "minPartitions": 3})),
             "spec.tasks[0].partitionPolicy.minPartitions: is 3, but there are 2 partitions; use at most 2",
         ),
+        (
+            job(task(partitionPolicy={"totalPartitions": 4})),
+            "spec.tasks[0].partitionPolicy.partitionSize: is missing; "
+            "give it: totalPartitions times partitionSize is the number of replicas",
+        ),
+        (job(), "spec.tasks: is missing; list the tasks, each with name, replicas and template"),
         (
             job(task(partitionpolicy={})),
             "spec.tasks[0].partitionpolicy: is not a known field; did you mean partitionPolicy?",

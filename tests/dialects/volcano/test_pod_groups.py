@@ -134,6 +134,25 @@ def test_the_first_policy_that_is_for_a_pod_takes_it_and_the_rest_stay_in_the_gr
     assert [(one.name, one.min_groups) for one in found.groups] == [("ps", 0), ("any", 0)]
 
 
+def test_an_empty_value_of_a_label_is_a_sub_group_too() -> None:
+    note = {GROUP: "g"}
+    labelled = [
+        pod(name, namespace="team", labels={"part": value}, annotations=note) for name, value in (("a", ""), ("b", "1"))
+    ]
+    found = tree(group(1, subGroupPolicy=[policy(size=1, matchLabelKeys=["part"])]), *labelled)
+    assert [one.name for one in found.groups] == ["part/", "part/1"]
+
+
+def test_a_waiting_pod_of_a_group_that_is_not_there_is_refused() -> None:
+    lost = [
+        pod(name, node=node, namespace="team", annotations={GROUP: "gg"}) for name, node in (("a", ""), ("b", "n1"))
+    ]
+    assert said(read(group(1), *lost)) == [
+        "Pod team/a: metadata.annotations[scheduling.k8s.io/group-name]: there is no PodGroup gg; "
+        "did you mean g? create it, or correct the name"
+    ]
+
+
 def test_sub_groups_that_do_not_exist_yet_are_missing() -> None:
     pods = [member("a", part="0"), member("b", part="0"), member("c", part="1")]
     assert gang(group(2, subGroupPolicy=[policy(least=2)]), *pods).missing == 1

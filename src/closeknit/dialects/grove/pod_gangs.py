@@ -13,10 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...model.gang import Gang
-from ...model.nearest import did_you_mean
 from ...model.request import Group, Request
 from ..field import Field
-from ..gang_reading import GangReading, created, reading
+from ..gang_reading import GangReading, check_objects, created, near, reading, some
 from ..group_pods import key_of, pod_sets, read_pods
 from ..minimums import missing_pods
 from ..strictness import READ, UNUSED, Tree, check_fields
@@ -26,6 +25,7 @@ from .constraints import Constraints, Topologies, read_cluster_topology
 GROUP = "scheduler.grove.io"
 KINDS = ((GROUP, "PodGang"), ("grove.io", "ClusterTopology"))
 QUEUE = "kai.scheduler/queue"
+VERSIONS = {"PodGang": (f"{GROUP}/v1alpha1",), "ClusterTopology": ("grove.io/v1alpha1",)}
 FIELDS: Tree = {
     "podgroups": [
         {
@@ -52,6 +52,7 @@ def listed_pods(raw: Any) -> Iterator[str]:
 
 def read_gangs(objects: Sequence[Field], pods: Sequence[Field], known: Topologies, is_complete: bool) -> GangReading:
     """The gangs of these objects of KINDS. `known` are further topologies; `is_complete`: there are no others."""
+    check_objects(objects, VERSIONS)
     own = [one for one in objects if one.at("kind").text() == "ClusterTopology"]
     topologies = {**known, **{one.at("metadata", "name").text(): read_cluster_topology(one, known) for one in own}}
     by_key = {key_of(pod): pod for pod in pods}
@@ -105,6 +106,8 @@ class _PodGang:
 
     def _leaves(self) -> dict[str, Group]:
         leaves: dict[str, Group] = {}
+        if not self.spec.at("podgroups").items():
+            self.spec.at("podgroups").wrong("is missing", "list the groups of pods, each with name and podReferences")
         for one in self.spec.at("podgroups").items():
             name = one.at("name")
             if not name.text() or name.text() in leaves:
@@ -116,8 +119,8 @@ class _PodGang:
     def _joins(self, name: Field, config: str, leaves: Mapping[str, Group], grouped: dict[str, str]) -> bool:
         """Whether a pod group can be part of this group: it exists, and is in no other."""
         if name.text() not in leaves:
-            near = did_you_mean(name.text(), leaves)
-            name.wrong(f"there is no pod group {name.text()}", f"{near}the pod groups are {', '.join(leaves)}")
+            remedy = near(name.text(), leaves) + f"the pod groups are {some(leaves)}"
+            name.wrong(f"there is no pod group {name.text()}", remedy)
             return False
         if name.text() in grouped:
             name.wrong(f"pod group {name.text()} is in {grouped[name.text()]} already", "list it once")

@@ -6,16 +6,16 @@ being deleted are no members.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ...model.gang import Gang
 from ...model.mistake import Mistake
 from ...model.natural import natural
-from ...model.nearest import did_you_mean
 from ...model.request import Group, PodSet, Request
 from ..field import Field
+from ..gang_reading import MOST_COMPARED, near, some
 from ..group_pods import GroupPod, pod_sets, read_pods
 from ..kueue.jobs.identity import ObjectIdentity
 from ..timestamps import parse
@@ -73,7 +73,7 @@ def _is_member(pod: ObjectIdentity, group: ObjectIdentity) -> bool:
 
 def _joined(group: KaiPodGroup, pods: Iterable[ObjectIdentity]) -> _ByGroup:
     """The members of every leaf; a pod that joins no leaf is a mistake."""
-    leaves = set(_leaves(group.root))
+    leaves = dict.fromkeys(_leaves(group.root))
     joined: dict[str, list[GroupPod]] = {}
     for pod in pods:
         label = pod.field.at("metadata", "labels", keys.SUB_GROUP)
@@ -85,13 +85,13 @@ def _joined(group: KaiPodGroup, pods: Iterable[ObjectIdentity]) -> _ByGroup:
     return joined
 
 
-def _refuse(label: Field, name: str, leaves: Iterable[str], group: KaiPodGroup) -> None:
-    known = sorted(leaves, key=natural)
+def _refuse(label: Field, name: str, leaves: Collection[str], group: KaiPodGroup) -> None:
+    known = sorted(leaves, key=natural) if len(leaves) <= MOST_COMPARED else leaves
     if not name:
-        label.wrong(f'is missing, but PodGroup "{group.name}" has sub-groups', f"use one of: {', '.join(known)}")
+        label.wrong(f'is missing, but PodGroup "{group.name}" has sub-groups', f"use one of: {some(known)}")
         return
     text = f'is "{name}", which is not a sub-group with pods of PodGroup "{group.name}"'
-    label.wrong(text, did_you_mean(name, known).strip() or f"use one of: {', '.join(known)}")
+    label.wrong(text, near(name, known).strip() or f"use one of: {some(known)}")
 
 
 def _leaves(entry: SubGroup) -> Iterable[str]:

@@ -10,17 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...model.label_names import is_label_value
-from ...model.nearest import did_you_mean
 from ...model.request import MOST_GROUPS, Apart, Constraint
 from ...model.topology import Topology
 from ..field import Field, shown
+from ..gang_reading import near, some
 from ..known_fields import METADATA
 from ..node_choice import one_of
 from ..spans import seconds
-from ..strictness import READ, Tree, check_fields
+from ..strictness import READ, Tree, check_fields, check_version
 from . import keys
 from .levels import check_level, read_constraint
-from .version import check_version
 
 DEEPEST = 200
 """The most levels of sub-groups."""
@@ -245,5 +244,4 @@ def _optional(field: Field, least: int) -> int | None:
 
 
 def _names(given: str, known: Mapping[str, Field]) -> str:
-    some = ", ".join(list(known)[:5])
-    return did_you_mean(given, known).strip() or f"the sub-groups are {some}{', …' if len(known) > 5 else ''}"
+    return near(given, known).strip() or f"the sub-groups are {some(known)}"

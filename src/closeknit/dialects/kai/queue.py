@@ -13,9 +13,8 @@ from ...model.resources import CPU, MEMORY
 from ..field import Field, shown
 from ..known_fields import METADATA
 from ..spans import optional_seconds
-from ..strictness import READ, Tree, check_fields
+from ..strictness import READ, Tree, check_fields, check_version
 from .keys import QUEUE_VERSION
-from .version import check_version
 
 GPU = "nvidia.com/gpu"
 MEGABYTE = 10**6

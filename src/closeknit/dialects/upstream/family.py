@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from ...model.nearest import did_you_mean
 from ..field import Field
-from ..gang_reading import by
+from ..gang_reading import by, by_namespace, near
 from ..group_pods import key_of
 
 COMPOSITE = "CompositePodGroup"
@@ -23,12 +22,6 @@ def parent_of(one: Field) -> str:
     return f"{key_of(one).partition('/')[0]}/{name}" if name else ""
 
 
-def names_beside(key: str, known: Iterable[str]) -> list[str]:
-    """The names of the known objects that are in the namespace of this one."""
-    namespace = key.partition("/")[0]
-    return [name for space, _, name in (one.partition("/") for one in known) if space == namespace]
-
-
 class GroupFamily:
     def __init__(self, groups: Sequence[Field]) -> None:
         self._groups = groups
@@ -38,11 +31,7 @@ class GroupFamily:
 
     def names(self, kind: str) -> dict[str, Field]:
         """The groups of a kind by namespace/name."""
-        found: dict[str, Field] = {}
-        for one in self._groups:
-            if one.at("kind").text() == kind and found.setdefault(key_of(one), one) is not one:
-                one.at("metadata", "name").wrong(f"is the name of two {kind}s", "rename or remove one of them")
-        return found
+        return {key_of(one): one for one in reversed(self._groups) if one.at("kind").text() == kind}
 
     def children(self, one: Field) -> Sequence[Field]:
         return self._children.get(key_of(one), ()) if one.at("kind").text() == COMPOSITE else ()
@@ -56,11 +45,12 @@ class GroupFamily:
 
     def check(self) -> None:
         """Report parents that do not exist, cycles, and trees that are too deep."""
+        names = by_namespace(self._composites)
         for one in self._groups:
             above, field = parent_of(one), one.at("spec", PARENT)
             if above and above not in self._composites:
-                near = did_you_mean(field.text(), names_beside(above, self._composites))
-                field.wrong(f"there is no {COMPOSITE} {field.text()}", f"{near}create it, or correct the name")
+                meant = near(field.text(), names.get(above.partition("/")[0], ()))
+                field.wrong(f"there is no {COMPOSITE} {field.text()}", f"{meant}create it, or correct the name")
             elif above:
                 self._check_way(one, field)
 

@@ -14,15 +14,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ...model.gang import Gang
-from ...model.nearest import did_you_mean
 from ...model.request import MOST_GROUPS, Group, Request
 from ..field import INT32_MAX, Field
-from ..gang_reading import by, created
+from ..gang_reading import by, created, refuse_lost
 from ..group_pods import key_of, pod_sets, read_pods
 from ..minimums import missing_pods
 from ..strictness import READ, Tree, check_fields
-from .family import COMPOSITE, PARENT, GroupFamily, names_beside, parent_of
-from .policies import CONSTRAINT_FIELDS, policy_fields, read_constraint, read_minimum
+from .family import COMPOSITE, PARENT, GroupFamily, parent_of
+from .policies import CONSTRAINT_FIELDS, GROUP, policy_fields, read_constraint, read_minimum
 
 COUNTS = {"PodGroup": "minCount", COMPOSITE: "minGroupCount"}
 _PLAIN = (
@@ -39,6 +38,10 @@ FIELDS: Mapping[str, Tree] = {
 }
 
 
+FIRST = f"{GROUP}/v1alpha2"
+"""The first version of PodGroups, in which there are no CompositePodGroups."""
+
+
 def group_of(pod: Field) -> str:
     """namespace/name of the PodGroup that a pod names; empty if it names none."""
     name = pod.at("spec", "schedulingGroup", "podGroupName").text()
@@ -51,28 +54,19 @@ def read_trees(groups: Sequence[Field], pods: Sequence[Field]) -> Iterator[Gang 
     known.check()
     by_group = by(pods, group_of)
     leaves = known.names("PodGroup")
-    for key, members in by_group.items():
-        if key not in leaves:
-            _refuse(members, key, leaves)
+    refuse_lost(by_group, leaves, "PodGroup", "spec", "schedulingGroup", "podGroupName")
     parts = {id(one): _part(one, by_group) for one in groups}
     for root in groups:
         if not parent_of(root):
             yield _gang(root, known, parts, by_group)
 
 
-def _refuse(pods: Sequence[Field], key: str, leaves: Mapping[str, Field]) -> None:
-    """Report pods that wait for a group that is not there; a bound pod may outlive its group."""
-    name = key.partition("/")[2]
-    remedy = did_you_mean(name, names_beside(key, leaves)) + "create it, or correct the name"
-    for pod in pods:
-        if not pod.at("spec", "nodeName").text():
-            pod.at("spec", "schedulingGroup", "podGroupName").wrong(f"there is no PodGroup {name}", remedy)
-
-
 def _part(one: Field, pods: Mapping[str, Sequence[Field]]) -> Group:
     """The group alone: with its pods, and without the groups below it."""
     spec, kind, name = one.at("spec"), one.at("kind").text(), one.at("metadata", "name").text()
     check_fields(spec, FIELDS[kind])
+    if spec.at(PARENT).given and one.at("apiVersion").text() == FIRST:
+        spec.at(PARENT).wrong(f"is not a field of {FIRST}", f"use {GROUP}/v1beta1")
     least = read_minimum(spec.at("schedulingPolicy"), COUNTS[kind])
     constraint = read_constraint(spec.at("schedulingConstraints"))
     if kind == COMPOSITE:

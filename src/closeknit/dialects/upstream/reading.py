@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...model.gang import Gang
-from ...model.request import Group
 from ...model.topology import Topology, label_topology
 from ..field import Field
-from ..gang_reading import GangReading, reading
+from ..gang_reading import GangReading, check_objects, reading
 from .groups import group_of, read_trees
 from .policies import GROUP
 from .workloads import read_workloads, workload_of
 
 KINDS = ((GROUP, "PodGroup"), (GROUP, "CompositePodGroup"), (GROUP, "Workload"))
+
+
+VERSIONS = {
+    "PodGroup": (f"{GROUP}/v1alpha2", f"{GROUP}/v1alpha3", f"{GROUP}/v1beta1"),
+    "CompositePodGroup": (f"{GROUP}/v1alpha3",),
+    "Workload": (f"{GROUP}/v1alpha1", f"{GROUP}/v1alpha2", f"{GROUP}/v1alpha3", f"{GROUP}/v1beta1"),
+}
 
 
 def joins(pod: Field) -> bool:
@@ -23,6 +29,7 @@ def joins(pod: Field) -> bool:
 
 def read_gangs(objects: Sequence[Field], pods: Sequence[Field]) -> GangReading:
     """The gangs of these objects of KINDS."""
+    check_objects(objects, VERSIONS)
     workloads = [one for one in objects if one.at("kind").text() == "Workload"]
     groups = [one for one in objects if one.at("kind").text() != "Workload"]
     own = [pod for pod in pods if joins(pod)]
@@ -32,12 +39,5 @@ def read_gangs(objects: Sequence[Field], pods: Sequence[Field]) -> GangReading:
 
 def topologies_of(gangs: Iterable[Gang]) -> dict[str, Topology]:
     """For each label that a constraint names, the topology with that label as its only level."""
-    labels = (label for gang in gangs for group in gang.request.groups for label in _labels(group))
-    return {one.name: one for one in map(label_topology, labels)}
-
-
-def _labels(group: Group) -> Iterable[str]:
-    if group.constraint is not None and group.constraint.required:
-        yield group.constraint.required
-    for child in group.groups:
-        yield from _labels(child)
+    constraints = (one for gang in gangs for group in gang.request.groups for one in group.every_constraint)
+    return {found.name: found for one in constraints if (found := label_topology(one.required or ""))}

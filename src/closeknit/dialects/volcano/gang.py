@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ...model.gang import Gang
@@ -10,6 +11,18 @@ from ..field import Field
 from ..gang_reading import created
 from ..group_pods import key_of
 from ..minimums import missing_pods
+from . import keys
+
+
+def succeeded(pods: Iterable[Field]) -> Counter[str]:
+    """How many pods of each task have succeeded: they count for the minimums."""
+    ended = (pod for pod in pods if pod.at("status", "phase").text() == "Succeeded")
+    return Counter(pod.at("metadata", "labels", keys.TASK).text() for pod in ended)
+
+
+def left(least: int, done: int) -> int:
+    """What is left of a minimum."""
+    return max(0, least - done)
 
 
 def gang_of(one: Field, pods: Sequence[Field], tree: Group, notices: Iterable[str] = ()) -> Gang | None:

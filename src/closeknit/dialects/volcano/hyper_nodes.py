@@ -15,10 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...model.mistake import Mistake
-from ...model.nearest import did_you_mean
 from ...model.topology import ListedTopology
 from ..field import Field
-from ..gang_reading import Nodes
+from ..gang_reading import Nodes, near
 from ..go_pattern import GoPattern
 from ..go_pattern_syntax import PatternError
 from ..label_selectors import read_selector
@@ -28,9 +27,8 @@ TOPOLOGY = "hypernodes"
 """The name of the topology that HyperNodes form."""
 ROOT = "<cluster-top-hypernode>"
 KINDS = ("Node", "HyperNode")
-MOST_COMPARED = 1000
-"""Among how many names the nearest to a misspelt one is looked for."""
 SELECTORS = ("exactMatch", "regexMatch", "labelMatch")
+_INSIDE = {"exactMatch": "name", "regexMatch": "pattern"}
 _SELECTOR: Tree = {"exactMatch": {"name": READ}, "regexMatch": {"pattern": READ}, "labelMatch": READ}
 FIELDS: Tree = {"tier": READ, "tierName": READ, "members": [{"type": READ, "selector": _SELECTOR}]}
 
@@ -75,8 +73,6 @@ def _by_name(objects: Sequence[Field]) -> dict[str, HyperNode]:
         name, tier = one.at("metadata", "name"), one.at("spec", "tier")
         if not tier.given:
             tier.wrong("is missing", "give its tier, a whole number: 1 is closest")
-        if name.text() in found:
-            name.wrong(f"{name.text()} is the name of two HyperNodes", "rename or remove one of them")
         found.setdefault(name.text(), HyperNode(name.text(), tier.count(0), one))
     return found
 
@@ -101,11 +97,15 @@ def _selected(member: Field, kind: str, among: Nodes | None) -> Iterable[str]:
         said = f"has {' and '.join(given)}" if given else "is missing"
         selector.wrong(said, f"give one of: {', '.join(SELECTORS)}")
         return ()
+    field = selector.at(given[0], _INSIDE[given[0]]) if given[0] in _INSIDE else selector
+    if field.value in (None, ""):
+        field.wrong("is missing", "name the member" if given[0] == "exactMatch" else "give a regular expression")
+        return ()
     match given[0]:
         case "exactMatch":
-            return _exactly(selector.at("exactMatch", "name"), kind, among)
+            return _exactly(field, kind, among)
         case "regexMatch":
-            return _matching(selector.at("regexMatch", "pattern"), among or {})
+            return _matching(field, among or {})
     if kind != "Node":
         selector.at("labelMatch").wrong("selects nodes only", "select HyperNodes by exactMatch or regexMatch")
         return ()
@@ -115,8 +115,8 @@ def _selected(member: Field, kind: str, among: Nodes | None) -> Iterable[str]:
 
 def _exactly(name: Field, kind: str, among: Nodes | None) -> Iterable[str]:
     if among is not None and name.text() not in among:
-        near = did_you_mean(name.text(), among) if len(among) <= MOST_COMPARED else ""
-        name.wrong(f"there is no {kind} {name.text()}", f"{near}correct the name, or remove the member")
+        text = f"there is no {kind} {name.text()}"
+        name.wrong(text, f"{near(name.text(), among)}correct the name, or remove the member")
         return ()
     return (name.text(),)
 

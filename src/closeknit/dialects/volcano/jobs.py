@@ -17,7 +17,7 @@ from ..group_pods import GroupPod, key_of, read_pods
 from ..pod_template import read_shape
 from ..strictness import READ, UNUSED, Tree, check_fields
 from . import keys, network_topology
-from .gang import gang_of
+from .gang import gang_of, left, succeeded
 from .network_topology import read_constraint
 from .sub_groups import Division, SubGroupPolicy, divided
 
@@ -54,40 +54,42 @@ def read_job(job: Field, pods: Sequence[Field], tiers: ListedTopology | None) ->
     spec = job.at("spec")
     check_fields(spec, FIELDS)
     namespace, _, name = key_of(job).partition("/")
-    tasks = spec.at("tasks").items()
-    _check_names(tasks)
-    planned = [pod for task in tasks for pod in _planned(task, namespace, name)]
+    tasks = _tasks(spec.at("tasks"))
+    planned = [pod for key, task in tasks.items() for pod in _planned(key, task, namespace, name)]
     members = read_pods(pods) if pods else planned
-    policies = (_policy(task, tiers) for task in tasks if task.at("partitionPolicy").given)
-    least = {_name(task): task.at("minAvailable").count(task.at("replicas").count(0)) for task in tasks}
-    division = Division(_minimum(spec.at("minAvailable"), planned), tuple(policies), least)
+    policies = (_policy(key, task, tiers) for key, task in tasks.items() if task.at("partitionPolicy").given)
+    least = {key: task.at("minAvailable").count(task.at("replicas").count(0)) for key, task in tasks.items()}
+    minimum = _minimum(spec.at("minAvailable"), len(planned), sum(least.values()))
+    done = succeeded(pods)
+    tasks_left = {key: left(count, done[key]) for key, count in least.items()}
+    division = Division(left(minimum, done.total()), tuple(policies), tasks_left)
     tree = divided(name, members, division, read_constraint(spec.at("networkTopology"), tiers))
     return gang_of(job, pods, tree)
 
 
-def _name(task: Field) -> str:
-    return task.at("name").text("default")
+def _tasks(listed: Field) -> dict[str, Field]:
+    """The tasks by name; Volcano names one without a name after its place."""
+    if not listed.items():
+        listed.wrong("is missing", "list the tasks, each with name, replicas and template")
+    tasks: dict[str, Field] = {}
+    for number, task in enumerate(listed.items()):
+        name = task.at("name").text() or f"default{number}"
+        if tasks.setdefault(name, task) is not task:
+            task.at("name").wrong(f"{name} is the name of two tasks", "rename one of them")
+    return tasks
 
 
-def _check_names(tasks: Sequence[Field]) -> None:
-    seen: set[str] = set()
-    for task in tasks:
-        if _name(task) in seen:
-            task.at("name").wrong(f"{_name(task)} is the name of two tasks", "rename one of them")
-        seen.add(_name(task))
-
-
-def _minimum(least: Field, planned: Sequence[GroupPod]) -> int:
-    """minAvailable; without it, every pod is needed."""
-    minimum = least.count(0) or len(planned)
-    if minimum > len(planned) and not least.report:
-        text = f"is {minimum}, but the tasks have {len(planned)} pods"
-        least.wrong(text, f"use at most {len(planned)}, or more replicas")
+def _minimum(least: Field, pods: int, of_tasks: int) -> int:
+    """minAvailable; without it, the minimums of the tasks together."""
+    minimum = least.count(0) or of_tasks
+    if minimum > pods and not least.report:
+        text = f"is {minimum}, but the tasks have {pods} pods"
+        least.wrong(text, f"use at most {pods}, or more replicas")
     return minimum
 
 
-def _planned(task: Field, namespace: str, job: str) -> list[GroupPod]:
-    replicas, name = task.at("replicas").count(0), _name(task)
+def _planned(name: str, task: Field, namespace: str, job: str) -> list[GroupPod]:
+    replicas = task.at("replicas").count(0)
     least, template = task.at("minAvailable"), task.at("template")
     if least.count(0) > replicas:
         least.wrong(f"is {least.value}, but the task has {replicas} pods", f"use at most {replicas}")
@@ -100,15 +102,18 @@ def _planned(task: Field, namespace: str, job: str) -> list[GroupPod]:
     return [GroupPod(f"{namespace}/{job}-{name}-{at}", one, shape) for at, one in enumerate(own) if shape is not None]
 
 
-def _policy(task: Field, tiers: ListedTopology | None) -> SubGroupPolicy:
+def _policy(name: str, task: Field, tiers: ListedTopology | None) -> SubGroupPolicy:
     policy, replicas = task.at("partitionPolicy"), task.at("replicas").count(0)
-    total, size = policy.at("totalPartitions").count(0), policy.at("partitionSize").count(1, least=1)
+    for key in ("totalPartitions", "partitionSize"):
+        if not policy.at(key).given:
+            policy.at(key).wrong("is missing", "give it: totalPartitions times partitionSize is the number of replicas")
+    total, size = policy.at("totalPartitions").count(1, least=1), policy.at("partitionSize").count(1, least=1)
     least = policy.at("minPartitions")
-    if total * size != replicas:
+    if total * size != replicas and not policy.report:
         text = f"makes {total} partitions of {size}, but the task has {replicas} pods"
         policy.wrong(text, "their product has to be the number of replicas")
     if least.count(0) > total:
         least.wrong(f"is {least.value}, but there are {total} partitions", f"use at most {total}")
-    own_task = Selector((Requirement(keys.TASK, "In", (_name(task),)),))
+    own_task = Selector((Requirement(keys.TASK, "In", (name,)),))
     constraint = read_constraint(policy.at("networkTopology"), tiers)
-    return SubGroupPolicy(_name(task), own_task, (keys.PARTITION,), size, least.count(0), constraint)
+    return SubGroupPolicy(name, own_task, (keys.PARTITION,), size, least.count(0), constraint)

@@ -12,7 +12,7 @@ from ..group_pods import GroupPod, key_of, read_pods
 from ..label_selectors import read_selector
 from ..strictness import READ, UNUSED, Tree, check_fields
 from . import keys, network_topology
-from .gang import gang_of
+from .gang import gang_of, left, succeeded
 from .network_topology import read_constraint
 from .sub_groups import Division, SubGroupPolicy, divided
 
@@ -50,8 +50,9 @@ def read_gang(group: Field, pods: Sequence[Field], tiers: ListedTopology | None)
     """
     spec = group.at("spec")
     check_fields(spec, FIELDS)
-    ended = sum(pod.at("status", "phase").text() == "Succeeded" for pod in pods)
-    division = Division(max(0, spec.at("minMember").count(0) - ended), _policies(spec, tiers), _tasks(spec))
+    done = succeeded(pods)
+    least = {task: left(one.count(0), done[task]) for task, one in spec.at("minTaskMember").fields().items()}
+    division = Division(left(spec.at("minMember").count(0), done.total()), _policies(spec, tiers), least)
     members = read_pods(pods)
     name = key_of(group).partition("/")[2]
     tree = divided(name, members, division, read_constraint(spec.at("networkTopology"), tiers))
@@ -83,10 +84,6 @@ def _policy(one: Field, tiers: ListedTopology | None) -> SubGroupPolicy:
         one.at("minSubGroups").count(0),
         read_constraint(one.at("networkTopology"), tiers),
     )
-
-
-def _tasks(spec: Field) -> dict[str, int]:
-    return {task: least.count(0) for task, least in spec.at("minTaskMember").fields().items()}
 
 
 def _task_notice(division: Division, members: Sequence[GroupPod]) -> Iterator[str]:

@@ -37,9 +37,9 @@ class SubGroupPolicy(NamedTuple):
 
     def sub_group(self, pod: GroupPod) -> str:
         """The name of the sub-group of a pod; empty if the policy is not for it."""
-        values = [pod.labels.get(key, "") for key in self.keys]
-        is_member = bool(values) and all(values) and self.selector.matches(pod.labels)
-        return "/".join((self.name, *values)) if is_member else ""
+        has_all = bool(self.keys) and all(key in pod.labels for key in self.keys)
+        is_member = has_all and self.selector.matches(pod.labels)
+        return "/".join((self.name, *(pod.labels[key] for key in self.keys))) if is_member else ""
 
 
 class Division(NamedTuple):
@@ -58,7 +58,7 @@ class Division(NamedTuple):
 def divided(name: str, pods: Sequence[GroupPod], division: Division, constraint: Constraint | None) -> Group:
     """The group of these pods."""
     needs_all = division.minimum >= len(pods)
-    own, children = _children(pods, division, needs_all)
+    own, children = _children(name, pods, division, needs_all)
     if not children:
         return Group(pod_sets(name, own), name, constraint, min_pods=division.minimum)
     implied = sum(map(least_pods, children)) + (len(own) if needs_all else 0)
@@ -79,7 +79,9 @@ def _as_groups(group: Group) -> Group:
     return replace(group, min_groups=max(group.min_groups or 0, -(-group.min_total // there)), min_total=None)
 
 
-def _children(pods: Sequence[GroupPod], division: Division, needs_all: bool) -> tuple[list[GroupPod], list[Group]]:
+def _children(
+    name: str, pods: Sequence[GroupPod], division: Division, needs_all: bool
+) -> tuple[list[GroupPod], list[Group]]:
     """The pods that belong to the group itself, and the groups of the others."""
     if division.policies:
         return _by_policy(pods, division.policies, needs_all)
@@ -89,7 +91,10 @@ def _children(pods: Sequence[GroupPod], division: Division, needs_all: bool) -> 
     own = [pod for pod in pods if pod.labels.get(keys.TASK, "") not in parts]
     for pod in pods:
         parts.get(pod.labels.get(keys.TASK, ""), []).append(pod)
-    return own, [Group(pod_sets(task, parts[task]), task, min_pods=least) for task, least in division.tasks.items()]
+    return own, [
+        Group(pod_sets(f"{name}/{task}" if task == name else task, parts[task]), task, min_pods=least)
+        for task, least in division.tasks.items()
+    ]
 
 
 def _by_policy(

@@ -51,15 +51,17 @@ class ObjectIdentity:
                 self.field.at(key).wrong("is missing", f"set one such as {example}")
 
     def check_name(self) -> None:
-        meta = self.field.at("metadata")
-        if not self.name and not meta.at("name").text() and not meta.at("generateName").text():
-            meta.at("name").wrong("is missing", "set a name")
-        _check_form(meta.at("name"), meta.at("name").text())
-        prefix = meta.at("generateName").text()
-        _check_form(
-            meta.at("generateName"), prefix + "x" if prefix else ""
-        )  # the generated suffix follows a final dash
-        meta.at("namespace").text()
+        check_name(self.field.at("metadata"))
+
+
+def check_name(meta: Field) -> None:
+    """Check the name, or its beginning, and that the namespace is text."""
+    if not meta.at("name").text() and not meta.at("generateName").text():
+        meta.at("name").wrong("is missing", "set a name")
+    _check_form(meta.at("name"), meta.at("name").text())
+    prefix = meta.at("generateName").text()
+    _check_form(meta.at("generateName"), prefix + "x" if prefix else "")  # the generated suffix follows a final dash
+    meta.at("namespace").text()
 
 
 def _check_form(field: Field, name: str) -> None:
