@@ -22,6 +22,8 @@ from ..report.diagnosis import diagnosis, diagnosis_json
 from ..report.plan import take_all
 from .cluster import WHOLE, GivenCluster, check_stdin, check_target, home_of, load, tell
 from .completion import complete_names
+from .group_inputs import has_groups, nodes_of_cluster
+from .group_subjects import GroupOptions, explained_gang, group_options
 from .hints import hint
 from .inputs import file_options
 from .jobs import identity_of, read_jobs
@@ -60,6 +62,7 @@ def whole_options(command: F) -> F:
 @file_options
 @whole_options
 @target_options
+@group_options
 @OUTPUT
 def command(jobs: tuple[str, ...], namespace: str | None, output: str | None, **options: Any) -> None:
     """Explain why a job waits and what would help, or why it runs where it does.
@@ -87,10 +90,19 @@ def command(jobs: tuple[str, ...], namespace: str | None, output: str | None, **
 
     \b
       closeknit explain train.yaml --nodes nodes.yaml --pods pods.json
+
+    Groups of pods of KAI, Kubernetes, Volcano and Grove are explained on the nodes of --nodes, --cluster or the files:
+    the group that stops the tree, what each domain can hold of it, and changes that were tried.
     """
+    of_groups = GroupOptions.of(options.pop("order"), options.pop("steps"))
+    files = [word for word in jobs if is_manifest(word)]
     if options["nodes"]:
         check_target(options["nodes"], {name: options[name] or None for name in (*OF_WHOLE, *TARGET)}, "--nodes")
-        _of_nodes(jobs, output, {name: value for name, value in options.items() if name not in (*OF_WHOLE, *TARGET)})
+        of_nodes = {name: value for name, value in options.items() if name not in (*OF_WHOLE, *TARGET)}
+        _of_nodes(jobs, output, of_groups, of_nodes)
+        return
+    if files and len(files) == len(jobs) and has_groups(files):
+        _of_nodes(jobs, output, of_groups, nodes_of_cluster(options))
         return
     for name in OF_NODES:
         if options.pop(name):
@@ -227,12 +239,20 @@ def _answer_data(one: ExplainAnswer) -> dict[str, Any]:
 # Nodes alone
 
 
-def _of_nodes(jobs: tuple[str, ...], output: str | None, cluster: dict[str, Any]) -> None:
+def _of_nodes(jobs: tuple[str, ...], output: str | None, options: GroupOptions, cluster: dict[str, Any]) -> None:
     asked = load_placeables(jobs, cluster)
     policy = Policy.of(asked.gates)
     answers = []
     for job in asked.subjects:
         if isinstance(job, Gang):
+            assert asked.groups is not None
+            answer = explained_gang(asked.groups.world, job, policy, options)
+            if answer.result.fits:
+                asked.share_gang(answer.result)
+            if output in ("json", "yaml"):
+                answers.append(answer.data())
+            else:
+                write(answer.lines(wide=output == "wide"))
             continue
         assert asked.nodes is not None
         found = explain(asked.nodes.snapshot, job.request, policy)

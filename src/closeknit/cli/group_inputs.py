@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from ..cluster.files import documents, identity, shown
+from ..cluster.files import STDIN, documents, identity, shown
 from ..cluster.files import files as files_of
 from ..cluster.located import located
 from ..cluster.mistakes import SHOWN, Mistakes
@@ -68,6 +68,26 @@ def given_files(paths: Sequence[str]) -> GivenFiles:
     return GivenFiles(tuple(paths), objects, Shares(objects))
 
 
+def has_groups(paths: Sequence[str]) -> bool:
+    """Whether these files hold groups of pods; standard input is not looked at, since it can be read only once."""
+    if STDIN in paths:
+        return False
+    return Shares(pair for path in paths for pair in documents(path)).has_groups
+
+
+def nodes_of_cluster(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of `load_groups` for the manifests of a whole cluster: their nodes, pods and topologies."""
+    kinds: dict[str, set[str]] = {"Node": set(), "Pod": set()}
+    for file in (file for path in options["cluster"] for file in files_of(path)):
+        for _, raw in documents(file):
+            if raw["kind"] in kinds:
+                kinds[raw["kind"]].add(file)
+    given = ("feature_gates", "profile", "topology", "selector")
+    of_nodes = {name: options[name] for name in given if name in options}
+    pods = [*options.get("pods", ()), *sorted(kinds["Pod"])]
+    return {**of_nodes, "nodes": sorted(kinds["Node"]), "pods": pods, "context": options["cluster"]}
+
+
 def load_groups(given: GivenFiles, cluster: Mapping[str, Any]) -> LoadedGroups:
     """The groups of the files, on the nodes that the options and the files describe; raises all mistakes."""
     gates = gates_of(**cluster)
@@ -78,7 +98,7 @@ def load_groups(given: GivenFiles, cluster: Mapping[str, Any]) -> LoadedGroups:
     counted = {_key(raw) for _, raw in members}
     warnings = charge_bound(columns, given.objects, counted)
     own = [one for one in given.objects if one[1]["kind"] != "Pod" or _key(one[1]) not in counted]
-    beside = [one for one in (*nodes.trees, *_trees_of(cluster.get("topology"))) if one[0] not in given.wheres]
+    beside = [one for one in (*nodes.trees, *_trees_of(cluster)) if one[0] not in given.wheres]
     objects = [*own, *members, *beside]
     reading = read_groups(objects, columns.table)
     _check(reading.mistakes, given, objects)
@@ -94,10 +114,12 @@ def _key(raw: Mapping[str, Any]) -> str:
     return f"{metadata.get('namespace') or 'default'}/{metadata.get('name') or ''}"
 
 
-def _trees_of(topology: str | None) -> Iterator[Found]:
-    """The topologies of the file that --topology names."""
-    if topology is not None:
-        yield from (one for one in documents(topology.partition("#")[0]) if one[1]["kind"] in TREES)
+def _trees_of(cluster: Mapping[str, Any]) -> Iterator[Found]:
+    """The topologies of the file that --topology names, and those beside the nodes of a whole cluster."""
+    files = [file for path in cluster.get("context", ()) for file in files_of(path) if file not in cluster["nodes"]]
+    if cluster.get("topology") is not None:
+        files.append(cluster["topology"].partition("#")[0])
+    yield from (one for file in files for one in documents(file) if one[1]["kind"] in TREES)
 
 
 def _check(wrong: Sequence[Mistake], given: GivenFiles, objects: Sequence[Found]) -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar, cast
 
 import click
 
-from ..engine.groups.place import GroupResult, place_groups
+from ..engine.groups.place import GroupResult, commit, place_groups
+from ..engine.groups.remedies import GroupCase, group_remedies
 from ..engine.groups.search import STEPS
 from ..engine.policy import Policy
+from ..engine.remedy import Remedy
 from ..model.gang import Gang
 from ..model.reason import Why, reason
 from ..model.request import Order
 from ..observe.group_world import GroupWorld
+from ..report.group_diagnosis import group_diagnosis, group_diagnosis_json
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -74,3 +77,32 @@ def refused_gang(gang: Gang, result: GroupResult) -> dict[str, Any]:
         "steps": result.steps,
         "job": gang_identity(gang),
     }
+
+
+class GroupAnswer(NamedTuple):
+    """What `explain` found for a gang."""
+
+    gang: Gang
+    result: GroupResult
+    remedies: tuple[Remedy, ...] = ()
+
+    def lines(self, wide: bool = False) -> Iterator[str]:
+        if self.result.fits:
+            yield f"{self.gang.title} fits; `closeknit place` shows where"
+        else:
+            yield from group_diagnosis(self.gang, self.result, self.remedies, wide)
+
+    def data(self) -> dict[str, Any]:
+        if self.result.fits:
+            return {"fits": True, "group": self.gang.key, "job": gang_identity(self.gang)}
+        return {**refused_gang(self.gang, self.result), **group_diagnosis_json(self.gang, self.result, self.remedies)}
+
+
+def explained_gang(world: GroupWorld, gang: Gang, policy: Policy, options: GroupOptions) -> GroupAnswer:
+    """Why a gang does not fit and what would help; if it fits, it takes its room."""
+    result = placed_gang(world, gang, policy, options)
+    if result.fits:
+        commit(world.columns, result)
+        return GroupAnswer(gang, result)
+    case = GroupCase(world.columns, world.trees, gang.request, policy, options.order, options.steps)
+    return GroupAnswer(gang, result, group_remedies(case, result))

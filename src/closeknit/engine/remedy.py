@@ -54,10 +54,10 @@ def nothing_else(_: Group, __: bool) -> str | None:
 @dataclass(frozen=True, slots=True)
 class Remedy:
     """One change: `kind` is tolerate, maintenance, deselect, uncordon, relax, fewer, smaller, free, add, quota,
-    priority, preemption or gate.
+    priority, preemption, gate, groups or steps.
 
     Fields that a kind does not use are empty; `windows` names maintenance windows. `also` is what has to be done in
-    addition.
+    addition. `group` is the group of a tree that the change is for.
     """
 
     kind: str
@@ -69,9 +69,11 @@ class Remedy:
     domain: Path = ()
     also: str = ""
     windows: tuple[str, ...] = ()
+    group: str = ""
 
     def __str__(self) -> str:
-        return f"{self._change}, and {self.also}" if self.also else self._change
+        change = f"group {self.group}: {self._change}" if self.group else self._change
+        return f"{change}, and {self.also}" if self.also else change
 
     @property
     def _change(self) -> str:
@@ -95,6 +97,10 @@ class Remedy:
                 return f"ask for {number_of(self.pods, 'pod')} instead of {self.count}"
             case "smaller":
                 return f"request {self.mode} per pod, which is all that a node has"
+            case "groups":
+                return f"need {self.pods} of its groups instead of {self.count}"
+            case "steps":
+                return f"search longer: --steps {self.count}"
             case "uncordon":
                 return f"uncordon {_names(self.nodes)}"
             case "free":

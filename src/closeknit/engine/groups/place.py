@@ -16,11 +16,12 @@ from ...model.request import Order, Request
 from ...state.snapshot import Snapshot
 from ...state.table import IntArray
 from ..policy import Policy
-from .agenda import NOTHING, Choose, Include, Put, agenda_of
+from .agenda import NOTHING, Include, agenda_of
 from .fill import Share, best
+from .obstacle import GroupObstacle, obstacle_of
 from .parts import Batch, GroupPart, RequestReader, Trees
 from .search import STEPS, OutOfSteps, Search
-from .trial import GroupTrial, Rules
+from .trial import GroupTrial, Mark, Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,15 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class GroupResult:
-    """Where the pods go, by pod set, or why the minimums cannot be placed. `steps` are those that the search took."""
+    """Where the pods go, by pod set, or why the minimums cannot be placed, and what stopped the search.
+
+    `steps` are those that the search took.
+    """
 
     placed: Mapping[str, Placed] = field(default_factory=dict)
     reason: Reason | None = None
     steps: int = 0
+    obstacle: GroupObstacle | None = None
 
     @property
     def fits(self) -> bool:
@@ -73,12 +78,12 @@ def place_groups(
     start = trial.mark()
     try:
         if not search.run(agenda_of(top)):
-            return GroupResult(reason=_refusal(search, Why.GROUP_DOES_NOT_FIT), steps=search.taken)
+            return _refusal(search, start, Why.GROUP_DOES_NOT_FIT)
         if surplus and top.all_wants != top.wants:
             _add_surplus(search, top)
         return GroupResult(_sorted(search), steps=search.taken)
     except OutOfSteps:
-        return GroupResult(reason=_refusal(search, Why.NOT_FOUND), steps=search.taken)
+        return _refusal(search, start, Why.NOT_FOUND)
     finally:
         trial.undo(start)
 
@@ -91,22 +96,16 @@ def commit(columns: Snapshot, result: GroupResult) -> None:
     columns.commit()
 
 
-def _refusal(search: Search, why: Why) -> Reason:
-    item = search.hardest
-    if item is None:
-        return reason(why, group="", detail="nothing was tried", steps=search.steps)
-    part = item.part
-    detail = f"{part.pods} pods"
-    if isinstance(item, Choose) and part.bounds is not None:
-        tree, level = part.bounds.tree, part.bounds.required
-        where = tree.levels[level] if level >= 0 else "topology"
-        detail = f'no {where} of topology "{tree.topology.name}" holds its {part.pods} pods'
-    elif isinstance(item, Put):
-        rows = search.scope_of(part).all_rows(search.size)
-        fits = int(search.trial.room(item.batch, rows).sum())
-        name, count = item.batch.pod_set.name, item.batch.count
-        detail = f"{min(fits, count)} of {count} pods of {name} fit beside the others"
-    return reason(why, group=part.label, detail=detail, steps=search.steps)
+def _refusal(search: Search, start: Mark, why: Why) -> GroupResult:
+    """What stopped the search, counted on the columns as they were before it."""
+    search.trial.undo(start)
+    if search.hardest is None:
+        names = ", ".join(part.label for part in search.top.parts)
+        found = reason(why, group=names, detail="the search had only begun", steps=search.steps)
+        return GroupResult(reason=found, steps=search.taken)
+    obstacle = obstacle_of(search.hardest, search.stops, search.trial)
+    found = reason(why, group=obstacle.group, detail=str(obstacle), steps=search.steps)
+    return GroupResult(reason=found, steps=search.taken, obstacle=obstacle)
 
 
 def _add_surplus(search: Search, top: GroupPart) -> None:

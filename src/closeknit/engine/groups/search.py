@@ -23,6 +23,7 @@ from ...state.table import BoolArray, IntArray
 from .agenda import Choose, Include, Item, Put, Total
 from .below import Below
 from .fill import Aim, Share
+from .obstacle import MOST_STOPS, SearchStop
 from .parts import Batch, GroupPart, Trees
 from .scope import EVERYTHING, Scope
 from .trial import GroupTrial, Mark
@@ -60,6 +61,8 @@ class Search:
         self.taken = 0
         """Steps taken so far."""
         self.hardest: Item | None = None
+        self.stops: list[SearchStop] = []
+        """Where the hardest item found nothing."""
         self._deepest = -1
         self._haste = PASSES[0]
         self._has_skipped = False
@@ -188,7 +191,9 @@ class Search:
     def _note(self, item: Item, at: int) -> None:
         """Remember the item that stopped the search furthest on: it explains the failure best."""
         if at > self._deepest:
-            self._deepest, self.hardest = at, item
+            self._deepest, self.hardest, self.stops = at, item, []
+        if item is self.hardest and len(self.stops) < MOST_STOPS:
+            self.stops.append(SearchStop.of(self, item))
 
     # What items ask
 

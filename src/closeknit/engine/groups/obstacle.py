@@ -1,0 +1,171 @@
+"""What stopped a search: the group, and for each domain it could have had, how many of its pods fit and why not more.
+
+The search records a `SearchStop` where an item found no alternative, with the room of that moment: other groups of the
+request hold theirs. `obstacle_of` reads the stops after the search was undone, so both numbers are known: the pods that
+fit beside those groups, and the pods that would fit without them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ...model.shape import Shape
+from ...model.topology import Path
+from ...state.node_tree import ROOT
+from ...state.table import IntArray
+from ..match import ABSENT
+from .agenda import Choose, Item, Put
+from .parts import GroupPart, LevelBounds
+
+if TYPE_CHECKING:
+    from .search import Search
+    from .trial import GroupTrial
+
+MOST_STOPS = 64
+"""How many failures of one item are recorded: each may be in another domain of the groups around it."""
+NOT_READY = "not ready, or cordoned"
+
+
+class SearchStop(NamedTuple):
+    """The rows that an item could have used, and the pods of each shape that they held then."""
+
+    rows: IntArray
+    room: Mapping[Shape, IntArray]
+
+    @classmethod
+    def of(cls, search: Search, item: Item) -> SearchStop:
+        if isinstance(item, Put):
+            rows = search.scope_of(item.part).all_rows(search.size)
+            return cls(rows, {item.batch.shape: search.trial.room(item.batch, rows)})
+        rows = search.scope_around(item.part).all_rows(search.size)
+        return cls(rows, {shape: search.trial.fit(shape).pods[rows] for shape in item.part.wants})
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateDomain:
+    """A domain: pods that fit beside the other groups, pods that fit without them, and nodes by what limits them."""
+
+    path: Path
+    pods: int
+    alone: int
+    limits: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupObstacle:
+    """`part` could not be placed: `pods` of it in one domain of a level, the best candidate first.
+
+    `level` is empty if the pods may be anywhere; the only candidate then has no path. `pod_set` is the pod set that did
+    not fit into a domain that had been chosen for its group.
+    """
+
+    part: GroupPart
+    pods: int
+    level: str = ""
+    topology: str = ""
+    candidates: tuple[CandidateDomain, ...] = ()
+    pod_set: str = ""
+
+    @property
+    def group(self) -> str:
+        return self.part.label
+
+    def __str__(self) -> str:
+        best = self.candidates[0] if self.candidates else None
+        if best is None:
+            return f'topology "{self.topology}" has no domain for it' if self.topology else "it lacks pods"
+        if not self.level:
+            beside = " beside the others" if best.alone > best.pods else ""
+            return f"{best.pods} of {self.pods} pods fit{beside}"
+        where = "/".join(best.path)
+        if self.pod_set:
+            return f"{best.pods} of {self.pods} pods of {self.pod_set} fit in {where}, which holds the most"
+        most = f"{where} holds the most: {best.pods}" if best.pods else "none has room for a single one"
+        return f'no {self.level} of topology "{self.topology}" holds its {self.pods} pods; {most}'
+
+
+def obstacle_of(item: Item, stops: Sequence[SearchStop], trial: GroupTrial) -> GroupObstacle:
+    """The obstacle that an item met, with the columns as they were before the search."""
+    part = item.part
+    wants = {item.batch.shape: min(item.batch.count, part.minimum)} if isinstance(item, Put) else dict(part.wants)
+    need, pod_set = sum(wants.values()), item.batch.pod_set.name if isinstance(item, Put) else ""
+    if not isinstance(item, Put | Choose) or not wants:
+        return GroupObstacle(part, part.pods)
+    bounds = bounds_of(part)
+    counting = _Counting(trial, wants, bounds)
+    found = sorted(counting.candidates(stops), key=lambda one: (-one.pods, -one.alone))
+    if bounds is None:
+        return GroupObstacle(part, need, candidates=tuple(found), pod_set=pod_set)
+    level = bounds.tree.levels[bounds.required]
+    return GroupObstacle(part, need, level, bounds.tree.topology.name, tuple(found), pod_set)
+
+
+def bounds_of(part: GroupPart) -> LevelBounds | None:
+    """The required level that binds a part: its own, or that of the nearest group around it."""
+    found = (one.bounds for one in part.lineage() if one.bounds is not None and one.bounds.required != ROOT)
+    return next(found, None)
+
+
+class _Counting:
+    def __init__(self, trial: GroupTrial, wants: Mapping[Shape, int], bounds: LevelBounds | None) -> None:
+        self.trial, self.wants, self.bounds = trial, wants, bounds
+
+    def candidates(self, stops: Sequence[SearchStop]) -> Iterator[CandidateDomain]:
+        """Each domain once, with the most that fitted at any stop."""
+        most: dict[int, tuple[int, IntArray]] = {}
+        for stop in stops:
+            for domain, inside in self._split(stop.rows):
+                rows = stop.rows[inside]
+                pods = self._sum({shape: room[inside] for shape, room in stop.room.items()})
+                if domain not in most or pods > most[domain][0]:
+                    most[domain] = pods, rows
+        for domain, (pods, rows) in most.items():
+            alone = self._sum({shape: self.trial.fit(shape).pods[rows] for shape in self.wants})
+            yield CandidateDomain(self._path(domain), pods, max(pods, alone), self._limits(rows))
+
+    def _sum(self, room: Mapping[Shape, IntArray]) -> int:
+        return sum(min(self.wants[shape], int(room[shape].sum())) for shape in self.wants if shape in room)
+
+    def _split(self, rows: IntArray) -> Iterator[tuple[int, IntArray]]:
+        """The domains of the required level, each with the positions of its rows; rows outside of them are left out."""
+        if self.bounds is None:
+            yield ROOT, np.arange(len(rows))
+            return
+        tree, level = self.bounds.tree, self.bounds.required
+        places = tree.place[rows]
+        inside = np.flatnonzero(places >= 0)
+        domains = tree.domain[level][places[inside]]
+        order = np.argsort(domains, kind="stable")
+        starts = np.flatnonzero(np.diff(domains[order], prepend=-1))
+        for group in np.split(order, starts[1:]) if len(order) else ():
+            if tree.real[level][domains[group[0]]]:
+                yield int(domains[group[0]]), inside[group]
+
+    def _path(self, domain: int) -> Path:
+        return () if self.bounds is None else self.bounds.tree.path(self.bounds.required, domain)
+
+    def _limits(self, rows: IntArray) -> Mapping[str, int]:
+        """For each node what excludes it, or the resource that runs out first on it."""
+        shape = max(self.wants, key=lambda one: self.wants[one])
+        fit, columns = self.trial.fit(shape), self.trial.columns
+        counts: Counter[str] = Counter()
+        for code, number in zip(*np.unique(fit.cause[rows], return_counts=True), strict=True):
+            if code == ABSENT:
+                counts[NOT_READY] += int(number)
+            elif code:
+                counts[fit.match.causes[code]] += int(number)
+        passing = rows[fit.cause[rows] == 0]
+        asked = [(name, amount) for name, amount in shape.charge if amount > 0]
+        absent = [name for name, _ in asked if name not in columns.index]
+        if absent:
+            counts[f'no resource "{absent[0]}"'] += len(passing)
+            return +counts
+        times = np.stack([columns.remaining[columns.index[name], passing] // amount for name, amount in asked])
+        for at, number in zip(*np.unique(np.argmin(times, axis=0), return_counts=True), strict=True):
+            counts[f'resource "{asked[at][0]}"'] += int(number)
+        return +counts
