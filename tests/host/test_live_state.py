@@ -9,6 +9,7 @@ from closeknit.cluster import kinds
 from closeknit.cluster.port import Change
 from closeknit.controller.decision_log import Record
 from closeknit.dialects.timestamps import show
+from closeknit.host.demo_place import NAME, NAMESPACE
 from closeknit.host.demos.objects import cluster_queue, flavor, host, hosts, job, local_queue, topology
 from closeknit.host.embedded import EmbeddedCluster
 from closeknit.host.layout import main_resource
@@ -351,3 +352,13 @@ def _coloured(lab: Watched) -> list[int | None]:
     while cells and cells[-1] < 0:
         cells.pop()
     return [one % len(COLOURS) if one >= 0 else None for one in cells]
+
+
+def test_a_command_that_a_demo_advises_is_shown_with_the_options_that_it_needs() -> None:
+    lab = Watched()
+    lab.live_state.access = ACCESS._replace(options="--data /elsewhere")
+    data = {"demo": "first-steps", "round": "1", "step": "1", "says": "Run `closeknit explain pretrain` to see why."}
+    meta = {"name": NAME, "namespace": NAMESPACE}
+    lab.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data})
+    lab.advance(1)
+    assert lab.look().says == "Run `closeknit explain pretrain --data /elsewhere` to see why."

@@ -47,6 +47,12 @@ def test_commands_are_shown_with_the_options_that_they_need() -> None:
     assert "closeknit explain JOB --data /elsewhere" in drawn(EMPTY._replace(access=access))[2]
 
 
+def test_a_command_that_does_not_fit_into_the_head_is_left_out_instead_of_cut() -> None:
+    access = ACCESS._replace(options="--data /elsewhere/in/a/long/path")
+    head = drawn(EMPTY._replace(access=access), width=100)[2]
+    assert head == "Ctrl-C stops, state is kept   closeknit explain JOB --data /elsewhere/in/a/long/path"
+
+
 def test_what_a_demo_says_is_at_the_top_and_wrapped() -> None:
     text = "Rack b1-r2 fails, with all hosts of vision. No host of that rack can step in."
     lines = drawn(EMPTY._replace(demo="node-failure", says=text), width=50)

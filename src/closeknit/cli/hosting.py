@@ -12,7 +12,6 @@ import asyncio
 import json
 import logging
 import os
-import re
 import signal
 import socket
 import stat
@@ -73,10 +72,6 @@ class UpOptions:
     demo: str
     own: OwnCluster
     host: EmbeddedOptions
-
-
-COMMAND = re.compile(r"`(closeknit [^`]+)`")
-"""A command that a demo advises; it needs the options that lead to this host."""
 
 
 class Hosting:
@@ -220,8 +215,7 @@ class Hosting:
         from ..report.lines import clock
 
         if self.out is not None:
-            typed = COMMAND.sub(rf"`\1 {self.access.options}`", text) if self.access.options else text
-            self.out.say(f"{clock(self.service.clock.now())}  demo       {typed}")
+            self.out.say(f"{clock(self.service.clock.now())}  demo       {self.access.typed(text)}")
 
     async def _in_lines(self, out: Ticker) -> None:
         out.say(f"closeknit {__version__} serves {self.access.address} and keeps its state in {self.access.folder}")

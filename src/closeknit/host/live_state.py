@@ -194,7 +194,7 @@ class LiveState:
             self.since,
             self.runtime.now(),
             self.demo,
-            self.says,
+            self.access.typed(self.says),
             blocks,
             len(self._seats),
             jobs,

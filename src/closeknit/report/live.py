@@ -103,8 +103,10 @@ def _head(picture: Picture, width: int, height: int, marks: Marks) -> Iterator[T
     yield _one_line(top.append_text(_counts(picture)), width)
     more = f" {access.options}" if access.options else ""
     yield from _wrapped(Text(f"export KUBECONFIG={access.kubeconfig}", GREY), width)
-    help_ = f"Ctrl-C stops, state is kept   closeknit explain JOB{more}   closeknit get jobs{more}"
-    yield _one_line(Text(help_, GREY), width)
+    words = ["Ctrl-C stops, state is kept", f"closeknit explain JOB{more}", f"closeknit get jobs{more}"]
+    while len(words) > 1 and len("   ".join(words)) > width:
+        words.pop()  # a command that is cut cannot be typed
+    yield _one_line(Text("   ".join(words), GREY), width)
     for note in picture.notes:
         yield from _wrapped(Text(f"note: {note}", "yellow"), width)
     yield Text()

@@ -6,6 +6,7 @@ fits on a screen or two.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
@@ -79,6 +80,10 @@ class DecisionLine(NamedTuple):
     cost: int
 
 
+COMMAND = re.compile(r"`(closeknit [^`]+)`")
+"""A command in a text, to be typed as printed."""
+
+
 class Access(NamedTuple):
     """How to connect to the cluster."""
 
@@ -87,6 +92,10 @@ class Access(NamedTuple):
     kubeconfig: str
     options: str = ""
     """The options that `closeknit` commands need to find it; empty for the default folder."""
+
+    def typed(self, text: str) -> str:
+        """The text with these options in every command that it advises."""
+        return COMMAND.sub(rf"`\1 {self.options}`", text) if self.options else text
 
 
 class Picture(NamedTuple):
