@@ -16,7 +16,9 @@ from closeknit.cluster import kinds
 from closeknit.cluster.kube.client import Client
 from closeknit.controller.decision_log import Record
 from closeknit.host.decisions import KEPT, Decisions, Memory
+from closeknit.host.endpoints import Endpoints
 from closeknit.host.health import Health
+from closeknit.host.http_server import Query
 from closeknit.host.kubernetes import KubernetesHost, KubernetesOptions
 from closeknit.host.loop_monitor import BEAT, LoopMonitor
 from closeknit.host.rules import decode
@@ -224,6 +226,21 @@ def test_decisions_can_be_filtered_by_workload_or_by_its_job() -> None:
         assert (await get("/closeknit/decisions?since=2")).text == ""
 
     asked(of, work)
+
+
+def test_stored_decisions_are_written_in_few_pieces_so_that_a_reader_that_is_gone_costs_little() -> None:
+    of = health()
+    for _ in range(500):
+        of.decisions.keep(a_record())
+
+    async def pieces() -> list[bytes]:
+        answer = await Endpoints(of.decisions, of.metrics).by_path()["closeknit/decisions"](Query("GET", "", {}, {}))
+        assert not isinstance(answer.body, bytes)
+        return [piece async for piece in answer.body]
+
+    found = asyncio.run(pieces())
+    assert len(found) <= 5
+    assert len(b"".join(found).splitlines()) == 500
 
 
 def test_only_the_latest_are_remembered() -> None:

@@ -17,6 +17,8 @@ from .metrics import MEDIA, Metrics
 
 METRICS, BASE = "metrics", "closeknit"
 MOST_UNREAD = 10_000
+LINES = 200
+"""How many stored records are written at once: a reader that is gone is noticed only between two writes."""
 
 
 class Endpoints:
@@ -61,8 +63,8 @@ class Endpoints:
         if watches:
             self.decisions.listeners.append(listen)
         try:
-            for body in kept:
-                yield body + b"\n"
+            for first in range(0, len(kept), LINES):
+                yield b"".join(body + b"\n" for body in kept[first : first + LINES])
             while watches:
                 record = await queue.get()
                 if is_about(workload, record.workload, record.job):
