@@ -281,6 +281,22 @@ def test_queues_that_name_missing_objects_are_reported_with_or_without_a_control
     ]
 
 
+def test_a_stopped_queue_is_reported_with_the_command_that_resumes_it() -> None:
+    held = kueue("LocalQueue", "own", clusterQueue="team", stopPolicy="HoldAndDrain")
+    held["metadata"]["namespace"] = "default"
+    found = findings(healthy(kueue("ClusterQueue", "team", stopPolicy="Hold"), held))
+    assert [(one.text, one.remedy) for one in found if one.check == "queues"] == [
+        (
+            "clusterqueue team is stopped (stopPolicy Hold): it admits nothing",
+            "`closeknit queue resume team` resumes it",
+        ),
+        (
+            "localqueue default/own is stopped (stopPolicy HoldAndDrain): it admits nothing",
+            "`closeknit queue resume default/own` resumes it",
+        ),
+    ]
+
+
 def test_an_inactive_queue_is_reported_unless_it_is_stopped() -> None:
     ending = inactive("ends", "Terminating", "Can't admit new workloads; clusterQueue is terminating")
     ending["metadata"]["deletionTimestamp"] = "2026-11-16T00:00:00Z"

@@ -1,4 +1,4 @@
-"""Queues that admit nothing although they are not stopped: an object they refer to is missing, or they are inactive.
+"""Queues that admit nothing: an object they refer to is missing, they are inactive, or they were stopped.
 
 References are looked up here, because a controller that does not run reports nothing; the rest is in its conditions.
 """
@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 
 from ...cluster.kinds import CLUSTER_QUEUE, LOCAL_QUEUE, RESOURCE_FLAVOR
+from ...model.number import number_of
 from ..marks import Raw
 from .finding import Finding, Patient, few, ok, problem, warning
 
 CHECK = "queues"
 NEEDED = (CLUSTER_QUEUE, LOCAL_QUEUE, RESOURCE_FLAVOR)
 NOT_TOLD = ("Stopped", "Terminating", "FlavorNotFound")
-"""Reasons that are a user's choice, or that are reported otherwise."""
+"""Reasons that are reported otherwise."""
 
 
 async def check(patient: Patient) -> AsyncIterator[Finding]:
@@ -26,11 +27,13 @@ async def check(patient: Patient) -> AsyncIterator[Finding]:
         *_inactive(queues),
         *_ending(queues),
         *_lost(locals, _names(queues)),
+        *_stopped(patient, [*queues, *locals]),
     ]
     for finding in wrong:
         yield finding
     if not wrong:
-        yield ok(CHECK, f"{len(queues)} ClusterQueues and {len(locals)} LocalQueues refer to existing objects")
+        counts = f"{number_of(len(queues), 'ClusterQueue')} and {number_of(len(locals), 'LocalQueue')}"
+        yield ok(CHECK, f"{counts} refer to existing objects and are not stopped")
 
 
 def _names(objects: list[Raw]) -> set[str]:
@@ -61,6 +64,17 @@ def _ending(queues: list[Raw]) -> Iterator[Finding]:
                 f"clusterqueue {one['metadata']['name']} is being deleted: it admits nothing, and its workloads keep it"
             )
             yield warning(CHECK, text, "it is removed when they have finished; until then its name cannot be reused")
+
+
+def _stopped(patient: Patient, queues: list[Raw]) -> Iterator[Finding]:
+    """Stopped queues: a user's choice, and often one that was forgotten."""
+    for one in queues:
+        if (one.get("spec") or {}).get("stopPolicy") in ("Hold", "HoldAndDrain"):
+            meta = one["metadata"]
+            name = f"{meta['namespace']}/{meta['name']}" if "namespace" in meta else meta["name"]
+            kind = "localqueue" if "namespace" in meta else "clusterqueue"
+            text = f"{kind} {name} is stopped (stopPolicy {one['spec']['stopPolicy']}): it admits nothing"
+            yield warning(CHECK, text, f"`{patient.command('queue', 'resume', name)}` resumes it")
 
 
 def _lost(locals: list[Raw], known: set[str]) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ import msgspec
 
 from ...cluster.kinds import NODE, RESOURCE_FLAVOR, TOPOLOGY
 from ...cluster.kube.client import METADATA, path
+from ...model.number import number_of
 from ..marks import Raw
 from .finding import Finding, Patient, few, ok, problem, warning
 
@@ -26,7 +27,8 @@ async def check(patient: Patient) -> AsyncIterator[Finding]:
     if not flavors:
         yield ok(CHECK, "there is no ResourceFlavor yet")
     elif not wrong:
-        yield ok(CHECK, f"{len(labels)} nodes have the labels of {len(levels)} topologies and {len(flavors)} flavors")
+        counts = f"{number_of(len(flavors), 'flavor')} and {number_of(len(labels), 'node')}"
+        yield ok(CHECK, f"{counts}: every flavor has nodes, and they have the labels of its topology")
 
 
 def _levels(topology: Raw) -> list[str]:
