@@ -61,6 +61,21 @@ def test_a_job_that_waits_for_the_window_is_explained_by_it(live: Live, ck: Run)
     ck("delete", "job", "late")
 
 
+def test_a_job_that_runs_where_maintenance_is_planned_is_told_what_happens_to_it(live: Live, ck: Run) -> None:
+    live.create(job("early", 2))
+    live.until(admitted("early"))
+    options: dict[str, tuple[str, ...]] = {"gentle": (), "strict": ("--drain",)}
+    for name, drain in options.items():
+        words = ("b1", "b2", "--from", "2199-01-01T00:00:00Z", "--until", "2199-01-02T00:00:00Z", "--name", name)
+        assert ck("node", "maintain", *words, *drain).code == 0
+    told = ck("explain", "job/early").out
+    when = "from 2199-01-01T00:00:00Z until 2199-01-02T00:00:00Z includes nodes that it uses"
+    assert f'maintenance "gentle" {when}: it keeps running there' in told, told
+    assert f'maintenance "strict" {when}: it is evicted and requeued when that begins' in told
+    ck("node", "maintain", "--cancel", "gentle", "--cancel", "strict")
+    ck("delete", "job", "early")
+
+
 @pytest.mark.parametrize("named", [["--name", "twice"], []], ids=["named", "unnamed"])
 def test_a_window_that_exists_already_is_named_with_the_command_that_cancels_it(
     live: Live, ck: Run, named: list[str]

@@ -6,7 +6,7 @@ Decisions go into the ledger afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -442,10 +442,16 @@ class World:
     def drained_by(self, workload: Workload, now: float) -> Maintenance | None:
         """The window that has begun, drains its nodes, and includes a whole domain assigned to the workload."""
         active = [one for one in self.windows.values() if one.drain and one.is_active(now)]
-        if not active:
-            return None
-        places = self._places(workload)
-        return next((one for one in active if any(self._is_inside(usage, one) for usage in places)), None)
+        return next(self._covering(workload, active), None)
+
+    def reached_by(self, workload: Workload, now: float) -> Iterator[Maintenance]:
+        """The windows that include a whole domain assigned to the workload and that it may still run in."""
+        end = end_of(workload, now)
+        return self._covering(workload, [one for one in self.windows.values() if not one.admits(end, now)])
+
+    def _covering(self, workload: Workload, windows: Sequence[Maintenance]) -> Iterator[Maintenance]:
+        places = self._places(workload) if windows else ()
+        return (one for one in windows if any(self._is_inside(usage, one) for usage in places))
 
     def _is_inside(self, usage: Usage, window: Maintenance) -> bool:
         """Whether all nodes of one of the leaves are covered, so that pods sent there cannot avoid the window."""

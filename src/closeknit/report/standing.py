@@ -18,6 +18,7 @@ from ..engine.explain import LevelView, level_views
 from ..engine.place import PodSetOutcome, Result, place
 from ..lifecycle.starting import Unstarted
 from ..model.encoding import encode
+from ..model.maintenance import Maintenance
 from ..model.name import Name
 from ..model.number import number_of
 from ..model.reason import waits_for
@@ -48,7 +49,7 @@ class Standing:
     """Either `places` is where it runs, or `obstacle` is why it is pending; `now` is the time of the report.
 
     `past` is how it lost its previous place, if it is pending again. `unstarted` are pods of an admitted workload that
-    should run by now.
+    should run by now, and `windows` what maintenance does to it.
     """
 
     name: Name
@@ -62,6 +63,7 @@ class Standing:
     unstarted: Unstarted | None = None
     now: float = 0.0
     past: str = ""
+    windows: tuple[str, ...] = ()
 
     @property
     def state(self) -> str:
@@ -100,7 +102,17 @@ def placed(world: World, one: Workload, name: Name, now: float, pods_on: Mapping
     finally:
         world.rollback(mark)
     failing = tuple(troubles(one, world.nodes.values(), NodeFailureRules(world.gates, world.flavors), pods_on))
-    return Standing(name, one, admission.queue, where(world, one), places, troubles=failing, now=now)
+    windows = tuple(_reached(window, now) for window in world.reached_by(one, now))
+    return Standing(name, one, admission.queue, where(world, one), places, troubles=failing, now=now, windows=windows)
+
+
+def _reached(window: Maintenance, now: float) -> str:
+    """What a maintenance window does to a workload that runs on its nodes."""
+    if not window.drain:
+        what = "it keeps running there, because the maintenance does not drain"
+    else:
+        what = "it is being evicted" if window.is_active(now) else "it is evicted and requeued when that begins"
+    return f"{window.taint.cause} includes nodes that it uses: {what}"
 
 
 def _place(
@@ -151,6 +163,7 @@ def lines(standing: Standing, wide: bool = False, command: Command = typed) -> I
             yield f"{standing.name} is admitted and cannot start, for {late} now: {standing.unstarted}"
         yield f"{standing.name} is admitted in {line}: {standing.where}"
         yield from (f"  {each}" for each in trouble_lines(standing.troubles, standing.now))
+        yield from (f"  {each}" for each in standing.windows)
         for found in standing.places:
             yield from _place_lines(found, wide)
         return
@@ -242,6 +255,7 @@ def as_data(standing: Standing) -> dict[str, Any]:
         value["unstarted"]["since"] = date(found.since)
     value["podSets"] = [_pod_set(given) for given in (one.status.admission.pod_sets if one.status.admission else ())]
     value["nodes"] = trouble_data(standing.troubles)
+    value["maintenance"] = list(standing.windows)
     value["places"] = [
         {
             "flavor": found.flavor,
