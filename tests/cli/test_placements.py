@@ -57,7 +57,7 @@ def test_a_single_host_is_named_with_its_path() -> None:
 
 def test_a_host_that_is_gone_is_named_alone() -> None:
     (group,) = groups_of(placed({"n1": 3, "n9": 1}), ATLAS)
-    assert (group.level, group.where) == ("", "several top-level domains, 2 hosts")
+    assert (group.level, group.where) == ("", "b1, n9, 2 hosts")
 
 
 def test_pods_without_a_topology_have_no_place_here() -> None:
@@ -95,7 +95,10 @@ def test_states_and_reasons(raw: Raw, state: str, reason: str) -> None:
 def test_checks_that_are_not_ready_are_named() -> None:
     checks = [{"name": "a", "state": "Ready"}, {"name": "b", "state": "Pending", "message": "no machines yet"}]
     raw = workload(("QuotaReserved", YES, "", ""), admissionChecks=checks)
-    assert reason_of(raw) == ("checks", "It holds its quota and waits for admission checks: b (no machines yet)")
+    assert reason_of(raw) == (
+        "admission checks (b)",
+        "It holds its quota and waits for admission checks: b (no machines yet)",
+    )
 
 
 def test_a_long_message_is_cut_short_where_there_is_no_reason() -> None:

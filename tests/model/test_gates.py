@@ -21,7 +21,7 @@ def test_one_of_ours_can_be_switched_on_in_the_kueue_profile() -> None:
 
 
 def test_an_unknown_gate_is_refused_with_the_nearest_name() -> None:
-    with pytest.raises(GateError, match='unknown feature gate "AutoLevle"; did you mean AutoLevel'):
+    with pytest.raises(GateError, match=r'unknown feature gate "AutoLevle"; did you mean AutoLevel[?]$'):
         parse_changes("AutoLevle=true")
 
 
@@ -60,3 +60,8 @@ def test_in_kueue_014_gates_of_hot_swap_have_no_effect_without_it_and_elsewhere_
     for profile in ("closeknit", "kueue"):
         with pytest.raises(GateError, match="needs TASFailedNodeReplacement"):
             Gates.profile(profile, changes)
+
+
+def test_nothing_is_proposed_for_a_name_that_is_like_no_gate() -> None:
+    with pytest.raises(GateError, match=r'unknown feature gate "Nope"$'):
+        parse_changes("Nope=true")

@@ -154,7 +154,8 @@ def _run(args: list[str] | None) -> None:
             click.echo(f"error: {mistake}", err=True)
         sys.exit(UNAVAILABLE if isinstance(error, NotThere) else BAD_INPUT)
     except GateError as error:
-        click.echo(f"error: {error}; `closeknit gates` lists them all", err=True)
+        then = " " if str(error).endswith("?") else "; "
+        click.echo(f"error: {error}{then}`closeknit gates` lists them all", err=True)
         sys.exit(BAD_INPUT)
     except Refused as refused:
         from .refusals import complain

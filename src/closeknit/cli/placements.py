@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ..dialects.kueue.objects.state import GOING
 from ..model.encoding import EncodingError, decode
+from ..model.natural import natural
 from ..model.reason import waits_for
 from ..model.topology import HOSTNAME, Path
 from ..report.placement import common
@@ -69,9 +70,14 @@ class PodSetPlaces(NamedTuple):
         """The place in short form: b04/b04-r04, 5 hosts."""
         if not self.pods:
             return ""
-        top = "/".join(self.together) or "several top-level domains"
+        top = "/".join(self.together) or _several(sorted({path[0] for path in self.pods}, key=natural))
         what = "hosts" if self.levels and self.levels[-1] == HOSTNAME else "domains"
         return top if len(self.pods) == 1 else f"{top}, {len(self.pods)} {what}"
+
+
+def _several(tops: list[str]) -> str:
+    """The top-level domains in short form: b1, b2, b3 and 2 more."""
+    return ", ".join(tops[:3]) + (f" and {len(tops) - 3} more" if len(tops) > 3 else "")
 
 
 def levels_of(topology: Raw) -> tuple[str, ...]:
@@ -138,7 +144,10 @@ def reason_of(workload: Raw) -> tuple[str, str]:
         checks = (workload.get("status") or {}).get("admissionChecks") or ()
         waiting = [one for one in checks if one.get("state") != "Ready"]
         names = ", ".join(f"{one.get('name')} ({one.get('message') or one.get('state')})" for one in waiting)
-        return ("checks", f"It holds its quota and waits for admission checks: {names}") if waiting else ("", "")
+        if not waiting:
+            return "", ""
+        short = ", ".join(str(one.get("name")) for one in waiting)
+        return f"admission checks ({short})", f"It holds its quota and waits for admission checks: {names}"
     found = condition(workload, "QuotaReserved") or condition(workload, "Evicted") or {}
     reason, message = found.get("reason", ""), found.get("message", "")
     if reason in UNSAID:

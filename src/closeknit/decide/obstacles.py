@@ -134,7 +134,8 @@ class Obstacles:
         waiting = [check for check in one.status.checks if check.state != "Ready"]
         names = ", ".join(f"{check.name} ({check.message or check.state})" for check in waiting)
         message = f"The workload has not all checks ready: {names}"
-        return Obstacle("UnsatisfiedAdmissionChecks", message, "it keeps its quota while their controllers work")
+        remedy = "wait until their controllers set these checks to Ready; until then it keeps its quota"
+        return Obstacle("UnsatisfiedAdmissionChecks", message, remedy)
 
     def _itself(self, one: Workload) -> Obstacle | None:
         if self.scheduler.is_admissible(one):

@@ -7,10 +7,11 @@ on later, and replaces failed nodes as the documentation of that version says.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
+
+from .nearest import did_you_mean
 
 
 class Gate(NamedTuple):
@@ -269,8 +270,7 @@ def parse_changes(text: str) -> dict[str, bool]:
 
 def _known(name: str) -> None:
     if name not in ALL_GATES:
-        near = difflib.get_close_matches(name, ALL_GATES, n=1, cutoff=0.0)
-        raise GateError(f'unknown feature gate "{name}"; did you mean {near[0]}?')
+        raise GateError(f'unknown feature gate "{name}"; {did_you_mean(name, ALL_GATES)}'.rstrip("; "))
 
 
 def _check_needs(enabled: set[str], changes: Mapping[str, bool]) -> None:

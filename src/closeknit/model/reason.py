@@ -87,5 +87,7 @@ def quota_is_free(reason: str, message: str) -> bool:
 
 
 def waits_for(reason: str, message: str) -> str:
-    """The reason, explained where it would mislead."""
+    """The reason, explained where it would mislead or says too little."""
+    if reason == "Suspended" and message:
+        return f"{reason} ({message.partition(':')[0]})"
     return f"{reason} (quota is free, room on the nodes is short)" if quota_is_free(reason, message) else reason

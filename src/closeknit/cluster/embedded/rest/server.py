@@ -352,7 +352,8 @@ def _check_view(method: str, where: list[str]) -> None:
     """Raise for what the read-only token does not permit: writes, and Secrets, as the role `view` of Kubernetes."""
     resource = where[4:5] if where[:3] == ["api", "v1", "namespaces"] else where[2:3]
     if method not in READS or resource == [reviews.HIDDEN]:
-        raise Forbidden("the read-only token permits get, list and watch, except of Secrets; use the other kubeconfig")
+        allowed = "the read-only token permits only get, list and watch, and no access to Secrets"
+        raise Forbidden(f"{allowed}; use the file kubeconfig in the folder of kubeconfig-view")
 
 
 def _not_let_in(request: web.BaseRequest, where: list[str]) -> web.Response:
