@@ -22,7 +22,7 @@ from ..model.gang import Gang
 from ..model.gates import Gates
 from ..model.mistake import Mistake, refuse
 from ..observe.group_world import GroupWorld, charge_bound, read_groups
-from ..observe.nodes import TREES
+from ..observe.nodes import TREES, FileNodes
 from ..observe.pods import grouped_pods
 from .inputs import read_columns
 from .options import gates_of
@@ -98,8 +98,7 @@ def load_groups(given: GivenFiles, cluster: Mapping[str, Any]) -> LoadedGroups:
     counted = {_key(raw) for _, raw in members}
     warnings = charge_bound(columns, given.objects, counted)
     own = [one for one in given.objects if one[1]["kind"] != "Pod" or _key(one[1]) not in counted]
-    beside = [one for one in (*nodes.trees, *_trees_of(cluster)) if one[0] not in given.wheres]
-    objects = [*own, *members, *beside]
+    objects = [*own, *members, *trees_beside(given, nodes, cluster)]
     reading = read_groups(objects, columns.table)
     _check(reading.mistakes, given, objects)
     warnings += [one for one in reading.warnings if one.where in given.wheres]
@@ -112,6 +111,11 @@ def load_groups(given: GivenFiles, cluster: Mapping[str, Any]) -> LoadedGroups:
 def _key(raw: Mapping[str, Any]) -> str:
     metadata = raw.get("metadata") or {}
     return f"{metadata.get('namespace') or 'default'}/{metadata.get('name') or ''}"
+
+
+def trees_beside(given: GivenFiles, nodes: FileNodes, cluster: Mapping[str, Any]) -> list[Found]:
+    """The topologies that are not in the given files: those beside the nodes, and those that options name."""
+    return [one for one in (*nodes.trees, *_trees_of(cluster)) if one[0] not in given.wheres]
 
 
 def _trees_of(cluster: Mapping[str, Any]) -> Iterator[Found]:

@@ -120,10 +120,12 @@ def load(
     feature_gates: str = "",
     profile: str = PROFILES[0],
     wanted: Collection[str] = (),
+    read: FileNodes | None = None,
 ) -> LoadedNodes:
     """Read everything, print warnings, raise on invalid input.
 
-    `wanted` are the levels that jobs request: suggested levels include them if any node has them all.
+    `wanted` are the levels that jobs request: suggested levels include them if any node has them all. `read` are the
+    nodes, if they were read already.
     """
     gates = gates_of(feature_gates, profile)
     check_stdin(nodes, pods, topology)
@@ -132,8 +134,9 @@ def load(
     labels = parse_selector(selector)
     told, flavor = read_topology(topology) if topology is not None else (None, None)
     told = levels_from_text(levels) if levels is not None else told
-    with Progress("nodes") as tick:
-        read = read_nodes(nodes, tick)
+    if read is None:
+        with Progress("nodes") as tick:
+            read = read_nodes(nodes, tick)
     _warn(read.warnings)
     chosen = _of_flavor(read.table, flavor) if flavor and not labels else select(read.table, labels)
     laid = told or suggested(chosen, wanted)
@@ -153,13 +156,17 @@ def read_columns(
 ) -> tuple[Snapshot, FileNodes]:
     """The selected nodes as columns without a topology, with what runs on them, and everything read with them."""
     check_nodes(nodes)
-    labels = parse_selector(selector)
     with Progress("nodes") as tick:
         read = read_nodes(nodes, tick)
+    return columns_of(read, gates, pods, selector), read
+
+
+def columns_of(read: FileNodes, gates: Gates, pods: Sequence[str] = (), selector: Sequence[str] = ()) -> Snapshot:
+    """The selected nodes as columns without a topology, with what runs on them."""
     _warn(read.warnings)
-    columns = node_columns(with_windows(select(read.table, labels), _windows(read, gates)))
+    columns = node_columns(with_windows(select(read.table, parse_selector(selector)), _windows(read, gates)))
     _use(columns, read, pods)
-    return columns, read
+    return columns
 
 
 def check_nodes(nodes: Sequence[str]) -> None:

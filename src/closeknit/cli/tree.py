@@ -14,10 +14,12 @@ from ..report.census import Census
 from ..report.outline import default_level, outline, outline_json
 from ..report.svg import draw
 from .cluster import check_target
+from .group_inputs import GivenFiles, given_files
 from .inputs import file_options, load
 from .output import OUTPUT, emit, write
 from .rules import Given
 from .target import follow, run, target_of, target_options
+from .trees import nodes_of, read_trees, tell_distance
 
 if TYPE_CHECKING:
     from ..cluster.kube.client import Client
@@ -26,7 +28,14 @@ if TYPE_CHECKING:
 
 
 @click.command()
+@click.argument("files", nargs=-1, type=click.Path(), metavar="[FILE...]")
 @file_options
+@click.option(
+    "--distance",
+    nargs=2,
+    metavar="A B",
+    help="Print the number of edges between two nodes or domains, in each topology, instead of the tree.",
+)
 @click.option("--level", help="The lowest level to show; default: the lowest that fits on a screen.")
 @click.option("--resource", help="The resource that the bars count; default: the scarcest one; -o wide shows all.")
 @click.option("--flavor", help="On a running cluster: show only this ResourceFlavor.")
@@ -35,6 +44,8 @@ if TYPE_CHECKING:
 @target_options
 @OUTPUT
 def command(
+    files: tuple[str, ...],
+    distance: tuple[str, str] | None,
     level: str | None,
     resource: str | None,
     flavor: str | None,
@@ -45,12 +56,18 @@ def command(
     data: str | None,
     output: str | None,
     **cluster: Any,
-) -> None:
+) -> int | None:
     """Show the data centre with free and used capacity per domain.
 
     On a running cluster, shows one tree per ResourceFlavor with a topology; admitted workloads count as used capacity
     even before their pods run. With --levels or --selector, shows the cluster's nodes in a tree of your choice. With
     --nodes, reads nodes from files.
+
+    FILE holds Topologies of KAI or Kueue, HyperNodes of Volcano, ClusterTopologies of Grove, and Nodes and Pods; they
+    may also be among the --nodes. One tree is shown for each topology, or for --topology NAME alone. A tree of
+    HyperNodes with a mistake is not shown: the mistakes are, and the exit code is 2.
+
+    --distance counts the edges of the tree between two nodes or domains; zone-a/rack-1 is rack-1 of zone-a.
 
     \b
       closeknit tree
@@ -58,16 +75,16 @@ def command(
       closeknit tree --nodes nodes.yaml
       closeknit tree --nodes nodes.yaml --level cloud.provider.com/topology-rack --resource cpu
       closeknit tree --nodes nodes.json --pods pods.json --svg cluster.svg
+      closeknit tree hypernodes.yaml --nodes nodes.yaml
+      closeknit tree topology.yaml --nodes nodes.yaml --distance node-1 rack-7
     """
     target = {"kubeconfig": kubeconfig, "context": context, "data": data}
     view = View(level, resource, output)
     if watch and (svg or output in ("json", "yaml") or cluster["nodes"]):
         raise refuse("draws a running cluster on the terminal", "omit --nodes, --svg and -o", what="--watch")
-    if cluster["nodes"]:
+    if cluster["nodes"] or files or distance:
         check_target(cluster["nodes"], {**target, "flavor": flavor}, "--nodes")
-        loaded = load(**cluster)
-        view.show([("", Census.of(loaded.snapshot))], [""], svg)
-        return
+        return _of_files(view, given_files(files), distance, svg, cluster)
     chosen = target_of(**target)
     wanted = _wanted(flavor, cluster)
     given = Given.of(None, False, cluster["feature_gates"], cluster["profile"])
@@ -101,6 +118,26 @@ def command(
         follow(chosen, again)
     else:
         run(chosen, once)
+    return None
+
+
+def _of_files(
+    view: View, given: GivenFiles, distance: tuple[str, str] | None, svg: str | None, cluster: dict[str, Any]
+) -> int:
+    """Show every topology of the files, or else one tree of the levels that options or labels give."""
+    nodes = nodes_of(given, cluster)
+    if given.objects or nodes.trees or distance:
+        trees = read_trees(given, nodes, cluster)
+        if distance:
+            return tell_distance(trees, distance, view.output)
+        censuses = trees.censuses()
+        titles = [name if len(censuses) > 1 else "" for name, _ in censuses]
+        if censuses:
+            view.show([("", census) for _, census in censuses], titles, svg)
+        return trees.code
+    loaded = load(**cluster, read=nodes)
+    view.show([("", Census.of(loaded.snapshot))], [""], svg)
+    return 0
 
 
 def _wanted(flavor: str | None, cluster: dict[str, Any]) -> Wanted:
@@ -162,7 +199,7 @@ class View:
 
     def _draw(self, censuses: Named, svg: str) -> None:
         if len(censuses) > 1:
-            raise refuse("draws only one tree", "choose one with --flavor", what="--svg")
+            raise refuse("draws only one tree", "choose one with --flavor or --topology NAME", what="--svg")
         (_, census), *_ = censuses
         picture = draw(census, self._resource(census), self._deepest(census))
         Path(svg).write_text(picture, encoding="utf-8")
