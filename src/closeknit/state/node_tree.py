@@ -28,7 +28,8 @@ class NodeTree:
     """`begins[l]` has where each domain of level l begins, in positions, and at the end the number of positions.
 
     `levels` are those above single nodes. `domain[l]` has the domain of each position, `parent[l]` each domain's
-    parent in level l - 1. `real[l]` is False for a stand-in where a listed tree skips the level.
+    parent in level l - 1. `real[l]` is False for a stand-in where a listed tree skips the level. `again[l]` is True for
+    a domain of a listed tree that is the one above as well: a HyperNode of tier 1 counts at tier 2 where none is there.
     """
 
     topology: Topology
@@ -37,6 +38,7 @@ class NodeTree:
     begins: list[IntArray]
     values: list[list[str]]
     real: list[BoolArray]
+    again: list[BoolArray]
     size: int
 
     def __post_init__(self) -> None:
@@ -75,10 +77,9 @@ class NodeTree:
         return next(shared, ROOT)
 
     def path(self, level: int, domain: int) -> Path:
-        """The values from the top down; stand-ins are left out."""
-        at = int(self.begins[level][domain])
-        found = ((above, int(self.domain[above][at])) for above in range(level + 1))
-        return tuple(self.values[above][one] for above, one in found if self.real[above][one])
+        """The values from the top down, each once; stand-ins are left out."""
+        line = self._line(level, domain)
+        return tuple(self.values[above][one] for above, one in line)
 
     def edges(self, level: int, at: int, other_level: int, other: int) -> int:
         """The edges between two domains; level len(levels) is that of single nodes, by position.
@@ -94,11 +95,11 @@ class NodeTree:
         return len(one) + len(two) - 2 * common
 
     def _line(self, level: int, at: int) -> list[tuple[int, int]]:
-        """The domains from the top down to this one, without stand-ins."""
+        """The domains from the top down to this one, each once, without stand-ins."""
         single = level == len(self.levels)
         begin = at if single else int(self.begins[level][at])
         line = [(above, int(self.domain[above][begin])) for above in range(min(level + 1, len(self.levels)))]
-        line = [(above, one) for above, one in line if self.real[above][one]]
+        line = [(above, one) for above, one in line if self.real[above][one] and not self.again[above][one]]
         return [*line, (level, at)] if single else line
 
     def apart_from(self, level: int, domains: IntArray, first: int) -> IntArray:
@@ -136,7 +137,18 @@ def tree_over(table: NodeTable, topology: Topology) -> NodeTree:
         begins.append(np.append(start, len(rows)).astype(np.int64))
         found.append([texts[code] or "" for code in here[start].tolist()])
         real.append(np.array([texts[code] is not None for code in here[start].tolist()], dtype=np.bool_))
-    return NodeTree(topology, levels, rows, begins, found, real, len(table))
+    is_listed = isinstance(topology, ListedTopology)
+    again = [_again(begins, found, level, is_listed) for level in range(len(begins))]
+    return NodeTree(topology, levels, rows, begins, found, real, again, len(table))
+
+
+def _again(begins: list[IntArray], values: list[list[str]], level: int, is_listed: bool) -> BoolArray:
+    """Whether each domain of the level is its parent as well; only a listed tree has such domains."""
+    found = np.zeros(len(values[level]), dtype=np.bool_)
+    if is_listed and level:
+        parents = np.searchsorted(begins[level - 1], begins[level][:-1], side="right") - 1
+        found[:] = [values[level - 1][above] == own for above, own in zip(parents.tolist(), values[level], strict=True)]
+    return found
 
 
 Columns = tuple[list[IntArray], list[list[str | None]]]
