@@ -90,6 +90,13 @@ def test_more_pods_than_are_supported_are_refused_before_they_are_made() -> None
     ]
 
 
+def test_a_level_without_a_topology_is_refused_where_it_is_written() -> None:
+    assert mistakes(a_job(2, {keys.PREFERRED: "rack"})) == [
+        "f: Job j: metadata.annotations[kai.scheduler/topology-preferred-placement]: "
+        "names a level without a topology; add the annotation kai.scheduler/topology"
+    ]
+
+
 def test_the_pods_of_an_unknown_owner_are_one_group() -> None:
     owner = reference("example.com/v1", "Thing", "t", "u")
     one = group(an_object("example.com/v1", "Thing", {}, "t", uid="u"), a_pod("a", owner), a_pod("b", owner))
@@ -214,7 +221,9 @@ def test_mistakes_in_queues_and_topologies_are_told() -> None:
 def test_kinds_without_pods_are_skipped_and_jobs_without_any_are_told() -> None:
     service = an_object("v1", "Service", {}, "web")
     assert list(grouped(service).skipped) == ["v1/Service"]
-    assert warnings(a_job(0)) == ["f: Job j: has no pods among the objects, and none can be planned for it"]
+    assert warnings(a_job(0)) == [
+        "f: Job j: has no pods among the objects, and none can be planned for it; add its pods"
+    ]
 
 
 def test_a_chain_of_owners_can_be_grouped_without_files() -> None:

@@ -138,6 +138,12 @@ def test_a_cron_job_is_looked_through() -> None:
     assert minimums(cron, NETWORK) == [("pg-nightly", 3, 3)]
 
 
+def test_segments_on_a_cron_job_are_those_of_its_jobs() -> None:
+    spec = {"jobTemplate": {"spec": a_job(4, completionMode="Indexed")["spec"]}}
+    one = group(an_object("batch/v1", "CronJob", spec, "nightly", annotations=SEGMENTS_OF_2), NETWORK)
+    assert tree(one) == {"segment-0": ("", 2, 2), "segment-1": ("", 2, 2)}
+
+
 def test_the_jobs_of_a_cron_job_are_groups_of_their_own() -> None:
     cron = an_object("batch/v1", "CronJob", {"jobTemplate": {}}, "nightly", uid="c")
     objects = [cron]

@@ -22,6 +22,14 @@ def a_ray_cluster(*groups: Raw, **fields: Any) -> Raw:
     return an_object("ray.io/v1", "RayCluster", a_cluster(*groups, **fields))
 
 
+def test_a_pod_gang_with_a_misspelt_field_is_refused() -> None:
+    gang = an_object("scheduler.grove.io/v1alpha1", "PodGang", {"podGroups": []}, "g")
+    assert mistakes(gang, an_object("v1", "Pod", SPEC, "p", labels={"grove.io/podgang": "g"})) == [
+        "f: PodGang g: spec.podGroups: is not a known field; did you mean podgroups?",
+        "f: PodGang g: spec.podgroups: is missing; list the groups of pods, each with name and podReferences",
+    ]
+
+
 def test_the_head_and_every_group_of_workers_are_sub_groups() -> None:
     one = group(a_ray_cluster(workers("a", 2), workers("b", 2, numOfHosts=3, minReplicas=1)))
     assert one.pod_group["spec"]["minMember"] == 1 + 2 + 3

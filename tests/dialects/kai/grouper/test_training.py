@@ -69,7 +69,10 @@ def test_workers_in_segments_are_sub_groups_of_the_workers() -> None:
 
 def test_a_minimum_below_what_segments_need_is_warned_of() -> None:
     job = a_pytorch_job(SEGMENTS_OF_2, elasticPolicy={"minReplicas": 3})
-    assert warnings(job) == ["f: PyTorchJob j: needs only 2 of its 4 workers, but its segments need all of them"]
+    assert warnings(job) == [
+        "f: PyTorchJob j: spec.elasticPolicy.minReplicas: leaves 2 of 4 workers out, "
+        "but their segments need all of them; remove it, or the segments"
+    ]
 
 
 def test_pods_that_disagree_about_the_size_of_segments_are_refused() -> None:

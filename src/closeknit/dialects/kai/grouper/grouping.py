@@ -157,6 +157,9 @@ def _references(owner: Field) -> list[Raw]:
 def _spec(owned: Owned, kind: GroupKind, plan: GroupPlan) -> Raw:
     levels = [owned.note(key).text() for key in (keys.TOPOLOGY, keys.REQUIRED, keys.PREFERRED)]
     bounds = {**(constraint(*levels) or {}), **(plan.constraint or {})}
+    if any(levels[1:]) and "topology" not in bounds:
+        level = next(note for key in (keys.REQUIRED, keys.PREFERRED) if (note := owned.note(key)).text())
+        level.wrong("names a level without a topology", f"add the annotation {keys.TOPOLOGY}")
     spec: dict[str, Any] = {
         "minMember": plan.min_member,
         "minSubGroup": plan.min_sub_group,

@@ -135,7 +135,7 @@ class _Files:
         for raw in pods:
             self._add((one[0], raw), identity.namespace, chain)
         if not pods:
-            job.field.warn("has no pods among the objects, and none can be planned for it")
+            job.field.warn("has no pods among the objects, and none can be planned for it", "add its pods")
         self.result.mistakes += job.field.report.mistakes
         self.result.warnings += job.field.report.warnings
 

@@ -63,9 +63,14 @@ class Owned:
         """The name of a group for all pods of the owner."""
         return group_name(self.owner, self.owner)
 
+    @property
+    def places(self) -> tuple[Field, ...]:
+        """The annotations of the owner, then of the wrappers above it."""
+        return (notes(self.owner), *map(notes, reversed(self.above)))
+
     def note(self, key: str) -> Field:
         """An annotation of the owner, or of a wrapper above it."""
-        return first_note(key, notes(self.owner), *map(notes, reversed(self.above)))
+        return first_note(key, *self.places)
 
 
 def group_name(named: Field, owner: Field) -> str:

@@ -30,7 +30,7 @@ def read_segments(owned: Owned, pods: Sequence[Field], template: Field, *between
 
     Reports mistakes and returns None if they cannot be determined.
     """
-    places = [*(notes(pod) for pod in pods[:1]), notes(template), *map(notes, between), notes(owned.owner)]
+    places = [*(notes(pod) for pod in pods[:1]), notes(template), *map(notes, between), *owned.places]
     size = first_note(keys.SEGMENT_SIZE, *places)
     for pod in pods:
         other = notes(pod).at(keys.SEGMENT_SIZE)
@@ -76,6 +76,6 @@ def too_many(segments: Segments, pods: int, field: Field) -> bool:
 
 
 def given_segments(owned: Owned) -> Field | None:
-    """An annotation about segments on the owner or a pod; None if there is none."""
-    places: Iterable[Field] = (notes(owned.owner), *map(notes, owned.pods))
+    """An annotation about segments on the owner, a wrapper above it, or a pod; None if there is none."""
+    places: Iterable[Field] = (*owned.places, *map(notes, owned.pods))
     return next((one for place in places for key in keys.SEGMENTS if (one := place.at(key)).text()), None)

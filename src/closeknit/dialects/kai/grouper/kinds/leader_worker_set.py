@@ -120,7 +120,7 @@ def _segments(owned: Owned, size: int) -> Segments | None:
     """The segments: by the set's own policy, the annotation of the set, or that of the worker template."""
     template = owned.owner.at("spec", "leaderWorkerTemplate", "workerTemplate")
     policy = owned.owner.at("spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupSize")
-    note = first_note(keys.SEGMENT_SIZE, notes(owned.owner), notes(template))
+    note = first_note(keys.SEGMENT_SIZE, *owned.places, notes(template))
     if not policy.given and not note.given:
         return None
     wanted = policy.count(2, least=2) if policy.given else whole_number(note, 2)
@@ -128,7 +128,7 @@ def _segments(owned: Owned, size: int) -> Segments | None:
         (policy if policy.given else note).wrong(f"is {wanted}, more than the {size} pods of a replica", "lower it")
         return None
     pods = [pod for pod in owned.pods if labels(pod).at(WORKER_INDEX).text() != "0"]
-    places = [*(notes(pod) for pod in pods[:1]), notes(template), notes(owned.owner)]
+    places = [*(notes(pod) for pod in pods[:1]), notes(template), *owned.places]
     bounds = segment_constraint(places, owned.note(keys.TOPOLOGY).text())
     return None if wanted is None else Segments(wanted, bounds)
 

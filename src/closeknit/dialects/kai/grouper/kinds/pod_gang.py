@@ -6,6 +6,8 @@ It lists its pods by name; a pod names its gang in a label, and the gang is not 
 from __future__ import annotations
 
 from ....field import Field
+from ....grove.pod_gangs import FIELDS
+from ....strictness import check_fields
 from ... import keys
 from ..plan import GroupKind, GroupPlan, Owned, PlannedGroup, Raw, constraint, name_of, notes
 
@@ -16,6 +18,9 @@ TOPOLOGY = "grove.io/topology-name"
 
 def plan(owned: Owned) -> GroupPlan:
     spec, marks = owned.owner.at("spec"), notes(owned.owner)
+    check_fields(spec, FIELDS)
+    if not spec.at("podgroups").items():
+        spec.at("podgroups").wrong("is missing", "list the groups of pods, each with name and podReferences")
     topology = marks.at(TOPOLOGY) if marks.at(TOPOLOGY).text() else owned.note(keys.TOPOLOGY)
     parents: list[PlannedGroup] = []
     around: dict[str, str] = {}

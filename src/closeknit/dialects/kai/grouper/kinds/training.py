@@ -44,7 +44,8 @@ def training_kind(kind: str) -> GroupKind:
         roles = [role for role in roles_of(owned.owner) if role.count or role.name == WORKER]
         late = _late_launchers(owned, roles)
         count = sum(role.count for role in roles)
-        least = _minimum(owned.owner, is_pytorch, count) - late
+        minimum = _minimum(owned.owner, is_pytorch)
+        least = _least(minimum, count) - late
         segments = None if owned.like_kai and not is_pytorch else _segments(owned, roles)
         if not is_pytorch and segments is None:
             return GroupPlan(least)
@@ -54,18 +55,22 @@ def training_kind(kind: str) -> GroupKind:
         ]
         rest = max(0, least - sum(entry.min_member or 0 for entry in entries))
         for worker in (role for role in roles if role.name == WORKER):
-            entries += _workers(owned.owner, worker.count, rest, segments)
+            entries += _workers(minimum, worker.count, rest, segments)
         return GroupPlan(least, entries=tuple(entries), join=lambda pod: _join(pod, segments))
 
     return GroupKind(plan=plan, pods=_pods(kind), numbered=True, kai_segments=is_pytorch)
 
 
-def _minimum(owner: Field, is_pytorch: bool, count: int) -> int:
+def _minimum(owner: Field, is_pytorch: bool) -> Field:
+    """The field with the minimum of the job."""
     policy = owner.at("spec", "runPolicy", "schedulingPolicy", "minAvailable")
     elastic = owner.at("spec", "elasticPolicy", "minReplicas")
-    field = elastic if is_pytorch and elastic.given and not policy.given else policy
-    least = field.count(count)
-    check_minimum(field, least, count)
+    return elastic if is_pytorch and elastic.given and not policy.given else policy
+
+
+def _least(minimum: Field, count: int) -> int:
+    least = minimum.count(count)
+    check_minimum(minimum, least, count)
     return least
 
 
@@ -86,12 +91,13 @@ def _segments(owned: Owned, roles: Sequence[Role]) -> Segments | None:
     return None
 
 
-def _workers(owner: Field, count: int, least: int, segments: Segments | None) -> list[PlannedGroup]:
+def _workers(minimum: Field, count: int, least: int, segments: Segments | None) -> list[PlannedGroup]:
     if segments is None or not count:
         return [PlannedGroup(WORKER, min_member=least)]
     children = cut(segments, count, WORKER, WORKER)
     if least < count:
-        owner.warn(f"needs only {least} of its {count} workers, but its segments need all of them")
+        text = f"leaves {count - least} of {count} workers out, but their segments need all of them"
+        minimum.warn(text, "remove it, or the segments")
     return [PlannedGroup(WORKER, min_sub_group=len(children)), *children]
 
 
