@@ -280,4 +280,4 @@ def test_a_mistake_in_a_group_is_refused_with_its_line(tmp_path: Path, capsys: p
 
 def test_files_without_groups_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("convert", "--to", "kai", written(tmp_path, SETTINGS)) == 2
-    assert "there is no group of pods in these files; give objects such as ClusterTopology" in capsys.readouterr().err
+    assert "there is no group of pods in these files; give PodGroups" in capsys.readouterr().err

@@ -10,7 +10,7 @@ import click
 from ..cluster.located import located
 from ..cluster.mistakes import Mistakes
 from ..dialects.field import Field
-from ..dialects.gangs import KINDS, KINDS_BY_DIALECT, SAME, WRITERS, node_labels, read_gangs
+from ..dialects.gangs import KINDS_BY_DIALECT, SAME, WRITERS, node_labels, read_gangs
 from ..dialects.group_pods import key_of
 from ..dialects.pod_marks import described, named_group, remarked
 from ..dialects.volcano.keys import BATCH_GROUP
@@ -28,8 +28,7 @@ def converted_groups(objects: Objects, target: str) -> Iterator[Raw]:
     found = read_gangs(objects, node_labels(objects) or None)
     _check(found.mistakes, objects)
     if not found.gangs:
-        kinds = ", ".join(sorted({kind for _, kind in KINDS}))
-        remedy = f"give objects such as {kinds}; `closeknit group` makes PodGroups of jobs and pods"
+        remedy = "give PodGroups, CompositePodGroups, PodGangs, Volcano's Jobs, or jobs and pods that KAI schedules"
         raise refuse("there is no group of pods in these files", remedy, what="--to")
     moved = [gang for gang in found.gangs if SAME.get(gang.dialect, gang.dialect) != target]
     for gang in found.gangs:
@@ -124,5 +123,9 @@ def _absent(written: WrittenGang, pods: set[str]) -> Iterator[Mistake]:
             needs = ", ".join(described(marks))
             absent[needs] = absent.get(needs, 0) + 1
     for needs, count in absent.items():
-        text = f"{count} {'is' if count == 1 else 'are'} not in the files; they need {needs}"
+        text = (
+            f"1 is not in the files; it needs {needs}"
+            if count == 1
+            else f"{count} are not in the files; they need {needs}"
+        )
         yield Mistake(text, what=f"gang {written.gang.key}", field="pods")
