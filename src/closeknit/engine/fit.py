@@ -66,6 +66,18 @@ class Fit:
             self._compute(leaves, everything=False)
         self.version, self._last_change = version, (self.version, version, leaves)
 
+    def follow(self, leaves: IntArray, counts: IntArray, before: int) -> bool:
+        """Follow pods of this shape that were placed where they fit: there each leaf holds that many fewer.
+
+        False if that is not known without counting: the columns are older, or more than sums decides.
+        """
+        plain = self.policy.by_sums and self.leader_shape is None and self.snapshot.tree.one_node_a_leaf
+        if self.version != before or not plain or self.policy.empty:
+            return False
+        self.pods[leaves] -= counts
+        self.version = self.snapshot.version
+        return True
+
     def changed_since(self, version: int) -> IntArray | None:
         """The leaves whose counts may differ from those at that version; None for all.
 

@@ -58,6 +58,14 @@ class NodeTree:
         """The index of a level by its key; None if the tree has no such level."""
         return self.levels.index(key) if key in self.levels else None
 
+    def places(self, rows: IntArray, values: IntArray) -> tuple[IntArray, IntArray]:
+        """The positions of rows and their values, whose last axis is that of the rows; without rows of other trees."""
+        places = self.place[rows]
+        if self.has_all_rows:
+            return places, values
+        inside = places >= 0
+        return places[inside], values[..., inside]
+
     def range_of(self, level: int, domain: int) -> tuple[int, int]:
         """The positions of a domain, as a half-open range."""
         if level == ROOT:

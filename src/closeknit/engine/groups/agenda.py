@@ -111,6 +111,8 @@ class Put:
 
     def _counts(self, search: Search) -> range:
         """How many pods to place: as many as are needed, or fewer where batches after it can make up for it."""
+        if len(self.part.batches) == 1 and not self.part.watched:
+            return range(self.part.minimum, self.part.minimum - 1, -1)
         others = [one for one in self.part.batches if one is not self.batch]
         placed = sum(search.count_of(one) for one in others if one in search.placed)
         later = sum(one.count for one in others if one not in search.placed)

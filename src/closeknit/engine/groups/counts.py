@@ -35,6 +35,14 @@ class DomainCounts:
             self._repair(rows)
         self.version = version
 
+    def follow(self, rows: IntArray, counts: IntArray, before: int) -> None:
+        """Follow pods of the shape that were placed on these rows."""
+        if self.version == before:
+            places, more = self.tree.places(rows, -counts)
+            self.pods[places] += more
+            add_at(self.tree, self.at, places, more)
+            self.version = self.fit.version
+
     def _build(self) -> None:
         self.pods = self.fit.pods[self.tree.rows]
         self.at = [add_up(self.pods, begins[:-1]) for begins in self.tree.begins]
@@ -68,6 +76,14 @@ class DomainFree:
             self._totals = [add_up(whole, begins[:-1]) for begins in self.tree.begins]
             self._totals_version = self.columns.version
         return self._totals[level]
+
+    def follow(self, rows: IntArray, taken: IntArray, before: int) -> None:
+        """Follow pods that were placed on these rows and take this much, of what was free."""
+        if self.version == before:
+            places, more = self.tree.places(rows, -taken)
+            self.nodes[:, places] += more
+            add_at(self.tree, self.at, places, more)
+            self.version = self.columns.version
 
     def refresh(self) -> None:
         version = self.columns.version
@@ -105,9 +121,9 @@ def add_at(tree: NodeTree, sums: list[IntArray], places: IntArray, more: IntArra
         return
     lowest = tree.domain[-1][places]
     if len(lowest) == 1 or (lowest == lowest[0]).all():
-        more = np.add.reduce(more, axis=-1)
+        first, more = int(places[0]), np.add.reduce(more, axis=-1)
         for domain, at in zip(tree.domain, sums, strict=True):
-            at[..., domain[places[0]]] += more
+            at[..., domain[first]] += more
         return
     for domain, at in zip(tree.domain, sums, strict=True):
         np.add.at(at.T, domain[places], more.T)

@@ -89,18 +89,10 @@ class GroupPart:
     """Whether `need` is what the pods of `wants` take, all of one shape: then counting those pods is enough."""
     wants: Mapping[Shape, int] = field(default_factory=dict)
     all_wants: Mapping[Shape, int] = field(default_factory=dict)
+    order: Order | None = None
+    """The order of domains: its own, or that of the nearest group around it."""
     watched: tuple[GroupPart, ...] = ()
     """Itself and the parts around it, outermost first, that have a preferred level or a number of pods in all."""
-
-    @property
-    def order(self) -> Order | None:
-        """The order of domains: its own, or that of the nearest group around it."""
-        part: GroupPart | None = self
-        while part is not None:
-            if part.group.order is not None:
-                return part.group.order
-            part = part.above
-        return None
 
     @property
     def needed_parts(self) -> int:
@@ -149,6 +141,7 @@ class RequestReader:
         part = GroupPart(group, self._count, above, self._bounds(group, group.constraint), self._apart(group.apart))
         self._count += 1
         part.total = max(0, group.min_total - sum(len(one.running) for one in group.pod_sets)) if group.min_total else 0
+        part.order = group.order or (None if above is None else above.order)
         outside = () if above is None else above.watched
         prefers = part.bounds is not None and part.bounds.preferred is not None
         part.watched = (*outside, part) if prefers or part.total else outside

@@ -14,7 +14,7 @@ from ...state.node_tree import NodeTree
 from ...state.table import IntArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Scope:
     """With `tree`, the positions low .. high of it; otherwise `rows`, or every row where that is None."""
 

@@ -285,6 +285,8 @@ class Search:
 
     def lacks(self, part: GroupPart) -> int:
         """How many more pods the parts around need in all."""
+        if not part.watched:
+            return 0
         return max((one.total - self.placed_below(one) for one in part.watched if one.total), default=0)
 
     def can_skip(self, part: GroupPart) -> bool:

@@ -41,6 +41,7 @@ class GroupTrial:
     def __init__(self, columns: Snapshot, policy: Policy, rules: Rules | None = None) -> None:
         self.columns, self.policy, self.rules = columns, policy, rules
         self._fits: dict[Shape, Fit] = {}
+        self._free: list[DomainFree] = []
 
     def fit(self, shape: Shape) -> Fit:
         """The pods of a shape that each row holds, up to date."""
@@ -62,6 +63,8 @@ class GroupTrial:
         known = tree.cache.get("free")
         if not isinstance(known, DomainFree) or known.columns is not self.columns:
             known = tree.cache["free"] = DomainFree(tree, self.columns)
+        if known not in self._free:
+            self._free.append(known)
         known.refresh()
         return known
 
@@ -75,9 +78,23 @@ class GroupTrial:
         return self.rules is not None and self.rules.room(batch.pod_set) is not None
 
     def take(self, batch: Batch, rows: IntArray, counts: IntArray) -> None:
+        before = self.columns.version
         self.columns.admit(rows, counts, batch.shape.charge)
+        self._follow(batch, rows, counts, before)
         if self.rules is not None:
             self.rules.place(batch.pod_set, rows, counts)
+
+    def _follow(self, batch: Batch, rows: IntArray, counts: IntArray, before: int) -> None:
+        """Bring up to date what the next choice needs; the rest is repaired when it is asked for."""
+        fit = self._fits.get(batch.shape)
+        if fit is None or not fit.follow(rows, counts, before):
+            return
+        for known in fit.parts.values():
+            if isinstance(known, DomainCounts):
+                known.follow(rows, counts, before)
+        taken = batch.charge[:, None] * counts
+        for free in self._free:
+            free.follow(rows, taken, before)
 
     def mark(self) -> Mark:
         return self.columns.checkpoint(), 0 if self.rules is None else self.rules.checkpoint()
