@@ -152,9 +152,11 @@ bench: setup
 bench-host: setup
 	@$(BIN)/python -m bench.host
 
-# Compared with Kueue: single decisions, then a fifth of its scale test through a real API server; FULL=1 runs all of it.
+# Compared with Kueue and Volcano: single decisions. Then a fifth of Kueue's scale test through a real API server; FULL=1
+# runs all of it.
 bench-peers: setup
 	@$(BIN)/python -m bench.peers
+	@$(BIN)/python -m bench.volcano
 	@$(BIN)/python -m bench.runner $(if $(FULL),--full)
 
 # The start of a controller on a real API server with 5,000 nodes and 50,000 pods. OPTIONS='--nodes 1000 --pods 10000'

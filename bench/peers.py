@@ -25,7 +25,7 @@ from closeknit.model.request import Constraint, Group, PodSet, Request
 from closeknit.model.shape import Shape
 from closeknit.state.snapshot import Snapshot
 from servers import build
-from servers.versions import KUEUE, Server
+from servers.versions import KUEUE, Module, Server
 
 from .cluster import BLOCK_SIZE, GIB, RACK, TOPOLOGY, table
 from .placement import best
@@ -36,25 +36,25 @@ LINE = re.compile(r"^Benchmark\w+?(?:/(\S+?))?(?:-\d+)?\s+\d+\s+([\d.]+) ns/op",
 
 
 class Benchmark(NamedTuple):
-    """One of Kueue's benchmarks: the test binary of its package, and its name."""
+    """A peer's benchmark: the test binary of its package, and its name."""
 
     tests: Server
     name: str
 
 
-def benchmark(file: str, package: str, name: str) -> Benchmark:
-    return Benchmark(Server(file, KUEUE, f"{KUEUE.path}/{package}", is_test=True), name)
+def benchmark(module: Module, file: str, package: str, name: str) -> Benchmark:
+    return Benchmark(Server(file, module, f"{module.path}/{package}", is_test=True), name)
 
 
-PLACEMENT = benchmark("kueue-placement-bench", "pkg/cache/scheduler", "BenchmarkTASFlavorAssignment")
-CYCLE = benchmark("kueue-cycle-bench", "pkg/scheduler", "BenchmarkSchedulerTAS")
+PLACEMENT = benchmark(KUEUE, "kueue-placement-bench", "pkg/cache/scheduler", "BenchmarkTASFlavorAssignment")
+CYCLE = benchmark(KUEUE, "kueue-cycle-bench", "pkg/scheduler", "BenchmarkSchedulerTAS")
 
 
 def theirs(which: Benchmark) -> dict[str, float]:
-    """Milliseconds per decision by case, as Kueue's benchmark reports them."""
+    """Milliseconds per decision by case, as the peer's benchmark reports them."""
     binary = build.built(which.tests)
     command = [str(binary), "-test.run", "^$", "-test.bench", f"^{which.name}$", "-test.benchtime", "2s"]
-    print(f"  run Kueue's {which.name} …", flush=True)
+    print(f"  run {which.tests.module.path}'s {which.name} …", flush=True)
     done = subprocess.run(command, cwd=binary.parent, capture_output=True, text=True)
     measured = {name: float(ns) / 1e6 for name, ns in LINE.findall(done.stdout)}
     if done.returncode or not measured:

@@ -60,6 +60,7 @@ JOBSET = Module("sigs.k8s.io/jobset", "v0.12.0")
 LWS = Module("sigs.k8s.io/lws", "v0.9.0")
 HELM = Module("helm.sh/helm/v4", "v4.3.1", link=("-X helm.sh/helm/v4/internal/version.version=v4.3.1",))
 KUEUE = Module("sigs.k8s.io/kueue", "v0.19.2")
+VOLCANO = Module("volcano.sh/volcano", "v1.14.1", siblings="v1.14.0")
 
 SERVERS = {
     server.name: server
