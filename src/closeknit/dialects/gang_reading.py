@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from ..model.gang import Gang
 from ..model.mistake import Mistake
 from ..model.nearest import did_you_mean
+from ..model.request import MOST_GROUPS
 from ..model.topology import Topology
 from ..model.workload import LONG_AGO
 from .field import Field
@@ -72,6 +73,12 @@ def check_objects(objects: Iterable[Field], versions: Mapping[str, Collection[st
         if key in seen and name.given:
             name.wrong("is there a second time", "remove one of the two objects")
         seen.add(key)
+
+
+def check_groups(one: Field, below: int) -> None:
+    """Report a gang with more groups than are supported."""
+    if below >= MOST_GROUPS:
+        one.at("metadata", "name").wrong(f"has {below} groups below it", f"at most {MOST_GROUPS} are supported")
 
 
 def near(given: str, known: Collection[str]) -> str:

@@ -55,6 +55,13 @@ def test_a_gang_without_pod_groups_is_refused() -> None:
     ]
 
 
+def test_more_groups_than_are_supported_are_refused() -> None:
+    parts = [{"name": f"p{number}"} for number in range(10_000)]
+    assert said(read(pod_gang(*parts, topology=""))) == [
+        "PodGang serve-0: metadata.name: has 10000 groups below it; at most 10000 are supported"
+    ]
+
+
 def test_pod_groups_are_leaves_and_group_configs_the_groups_around_them() -> None:
     parts = [part("leader", 1), part("worker", 2, 3, **pack(RACK, HOST)), part("router", 1)]
     configs = [config("decode", "leader", "worker", **pack(RACK))]

@@ -118,6 +118,10 @@ def test_pod_sets_have_names_of_their_own_where_a_task_is_named_like_the_job() -
             "spec.tasks[0].partitionPolicy.partitionSize: is missing; "
             "give it: totalPartitions times partitionSize is the number of replicas",
         ),
+        (
+            job(task(replicas=20_000, partitionPolicy={"totalPartitions": 20_000, "partitionSize": 1})),
+            "spec.tasks[0].partitionPolicy.totalPartitions: is 20000; at most 10000 groups are supported",
+        ),
         (job(), "spec.tasks: is missing; list the tasks, each with name, replicas and template"),
         (
             job(task(partitionpolicy={})),

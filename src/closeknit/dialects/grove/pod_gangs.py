@@ -15,7 +15,7 @@ from typing import Any
 from ...model.gang import Gang
 from ...model.request import Group, Request
 from ..field import Field
-from ..gang_reading import GangReading, check_objects, created, near, reading, some
+from ..gang_reading import GangReading, check_groups, check_objects, created, near, reading, some
 from ..group_pods import key_of, pod_sets, read_pods
 from ..minimums import missing_pods
 from ..strictness import READ, UNUSED, Tree, check_fields
@@ -79,6 +79,7 @@ class _PodGang:
         name = self.gang.at("metadata", "name").text()
         tree = Group(tuple(self._groups()), name, self.constraints.read(self.spec))
         stamp = created(self.gang)
+        check_groups(self.gang, sum(1 + len(group.groups) for group in tree.groups))
         if self.gang.report or any(pod.report for pod in self.used.values()):
             return None
         return Gang(

@@ -1,7 +1,7 @@
 """A PodGroup and its pods, read into a gang: the request that the engine places.
 
 Pods join by the annotation `pod-group-name` and the label `kai.scheduler/subgroup-name`. Pods that have ended or are
-being deleted are no members.
+being deleted do not count.
 """
 
 from __future__ import annotations

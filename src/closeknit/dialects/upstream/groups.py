@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ...model.gang import Gang
-from ...model.request import MOST_GROUPS, Group, Request
+from ...model.request import Group, Request
 from ..field import INT32_MAX, Field
-from ..gang_reading import by, created, refuse_lost
+from ..gang_reading import by, check_groups, created, refuse_lost
 from ..group_pods import key_of, pod_sets, read_pods
 from ..minimums import missing_pods
 from ..strictness import READ, Tree, check_fields
@@ -78,9 +78,7 @@ def _gang(
     root: Field, known: GroupFamily, parts: Mapping[int, Group], by_group: Mapping[str, Sequence[Field]]
 ) -> Gang | None:
     members = known.tree(root)
-    if len(members) > MOST_GROUPS:
-        text = f"has {len(members) - 1} groups below it"
-        root.at("metadata", "name").wrong(text, f"at most {MOST_GROUPS} are supported")
+    check_groups(root, len(members) - 1)
     spec, stamp = root.at("spec"), created(root)
     priority = spec.at("priority").count(0, least=-INT32_MAX)
     pods = (pod for one in members for pod in by_group.get(key_of(one), ()))

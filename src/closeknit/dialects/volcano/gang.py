@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from ...model.gang import Gang
 from ...model.request import Group, Request
 from ..field import Field
-from ..gang_reading import created
+from ..gang_reading import check_groups, created
 from ..group_pods import key_of
 from ..minimums import missing_pods
 from . import keys
@@ -28,6 +28,7 @@ def left(least: int, done: int) -> int:
 def gang_of(one: Field, pods: Sequence[Field], tree: Group, notices: Iterable[str] = ()) -> Gang | None:
     """The gang; None if the object or one of its pods has mistakes."""
     stamp, spec = created(one), one.at("spec")
+    check_groups(one, sum(1 + len(group.groups) for group in tree.groups))
     if one.report or any(pod.report for pod in pods):
         return None
     namespace, _, name = key_of(one).partition("/")

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from ...model.cluster_queue import Selector
 from ...model.gang import Gang
+from ...model.request import MOST_GROUPS
 from ...model.shape import Requirement
 from ...model.topology import ListedTopology
 from ..field import Field
@@ -95,6 +96,10 @@ def _planned(name: str, task: Field, namespace: str, job: str) -> list[GroupPod]
         least.wrong(f"is {least.value}, but the task has {replicas} pods", f"use at most {replicas}")
     if replicas > MOST_PODS:
         task.at("replicas").wrong(f"is {replicas}", f"at most {MOST_PODS} pods per task are supported")
+        return []
+    partitions = task.at("partitionPolicy", "totalPartitions")
+    if partitions.count(1) > MOST_GROUPS:
+        partitions.wrong(f"is {partitions.value}", f"at most {MOST_GROUPS} groups are supported")
         return []
     shape, labels = read_shape(template.at("spec")), template.at("metadata", "labels").strings()
     size = task.at("partitionPolicy", "partitionSize").count(1, least=1)
