@@ -14,6 +14,7 @@ from enum import Enum, auto
 import numpy as np
 
 from ..engine.count import still_hold
+from ..engine.fit import fit_of
 from ..state.ledger import Holding
 from ..state.mirror import Usage
 from .entry import Entry
@@ -64,7 +65,7 @@ def _lacks_quota(world: World, entry: Entry) -> bool:
 
 def _room(world: World, wanted: list[Usage]) -> bool:
     alone = all(_has_room(world, place) for place in wanted)
-    return alone and ("VerifyBeforeAdmit" not in world.gates or _together(world, wanted))
+    return alone and ("VerifyBeforeAdmit" not in world.gates or _together(world, wanted)) and _obey(world, wanted)
 
 
 def _has_room(world: World, place: Usage) -> bool:
@@ -89,6 +90,25 @@ def _together(world: World, wanted: list[Usage]) -> bool:
         return not any(_is_overfull(world, place) for place in wanted)
     finally:
         world.rollback(mark)
+
+
+def _obey(world: World, wanted: list[Usage]) -> bool:
+    """Whether rules about other pods hold for all places, with the pods of all of them in place."""
+    if "AllPodFilters" not in world.gates or all(place.shape.rules is None for place in wanted):
+        return True
+    mark = world.checkpoint()
+    try:
+        world.add("", {}, wanted)
+        return not any(_breaks_rules(world, place) for place in wanted)
+    finally:
+        world.rollback(mark)
+
+
+def _breaks_rules(world: World, place: Usage) -> bool:
+    snapshot = world.snapshot(place.flavor)
+    assert snapshot is not None  # else the place alone had no room
+    leaves = np.array([snapshot.tree.leaf_of[path] for path in place.assignment.values], dtype=np.int64)
+    return len(leaves) > 0 and fit_of(snapshot, place.shape, None, world.policy).breaks_rules(leaves)
 
 
 def _is_overfull(world: World, place: Usage) -> bool:

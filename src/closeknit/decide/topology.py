@@ -134,6 +134,9 @@ def pod_set_in(world: World, workload: Workload, pod_set: PodSet, count: int, fl
     windows = world.clear_of(workload)
     if windows:
         shape = _ending_before(shape, windows)
+    if pod_set.shape.kind is not None:
+        shape = shape.ruled(pod_set.shape.rules, pod_set.shape.kind)
+        shape = world.ruled(shape, flavor, (one.shape for one in workload.request.pod_sets))
     if shape is not pod_set.shape or count != pod_set.count:
         return replace(pod_set, shape=shape, count=count)
     return pod_set
@@ -204,7 +207,8 @@ def _place_in(world: World, flavor: str, request: Request, policy: Policy) -> To
     snapshot = world.snapshot(flavor)
     assert snapshot is not None
     answers = snapshot.when_empty if policy.empty else snapshot.answers
-    question = (request, policy) if policy.empty else (snapshot.state, request, policy)
+    outside = snapshot.neighbours.outside if any(one.shape.rules is not None for one in request.pod_sets) else 0
+    question = (outside, request, policy) if policy.empty else (outside, snapshot.state, request, policy)
     known: TopologyResult | None = answers.get(question)
     if known is None:
         known = _placed(place(snapshot, request, policy))
@@ -367,8 +371,9 @@ def _uses(given: Assignment, lost: set[str]) -> bool:
 
 def added_places(world: World, plan: Plan, workload: Workload) -> list[Usage]:
     """What a plan would take on the nodes beyond what each pod set already has there."""
+    beside = [one.shape for one in workload.request.pod_sets]
     return [
-        Usage(added, one.demand.pod_set.shape, flavor)
+        Usage(added, world.ruled(one.demand.pod_set.shape, flavor, beside), flavor)
         for one in plan.pod_sets
         if one.topology is not None
         for given in [_given(workload, one.name)]

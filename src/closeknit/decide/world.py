@@ -21,6 +21,7 @@ from ..model.gates import Gates
 from ..model.limit_range import LimitRange
 from ..model.maintenance import Maintenance, end_of
 from ..model.node import Node
+from ..model.pod_rules import PodKind, PodRules
 from ..model.quota import Cohort, FlavorResource
 from ..model.resources import PODS
 from ..model.settings import Settings
@@ -119,6 +120,15 @@ class World:
     def drop_topology(self, name: str) -> None:
         if self.topologies.pop(name, None) is not None:
             self._rebuild_mirrors([one for one in self.flavors.values() if one.topology == name])
+
+    def put_namespace(self, name: str, labels: Mapping[str, str] | None) -> None:
+        """Set the labels of a namespace; None if it is gone."""
+        if labels is None:
+            self.namespaces.pop(name, None)
+        else:
+            self.namespaces[name] = labels
+        for mirror in self.mirrors.values():
+            mirror.namespaces_changed()
 
     def put_check(self, check: AdmissionCheck) -> None:
         self.checks[check.name] = check
@@ -230,7 +240,7 @@ class World:
         for node in self.nodes.values():
             mirror.put_node(self._maintained(node))
         mirror.pods, mirror.draining = dict(self.other_pods), dict(self.placed.draining)
-        mirror.daemon_sets = dict(self.daemon_sets)
+        mirror.daemon_sets, mirror.namespaces = dict(self.daemon_sets), self.namespaces
         return mirror
 
     # Derived state
@@ -429,6 +439,24 @@ class World:
         mirrors = (self.mirrors.get(name) for name in self.cluster_queues[queue].flavors)
         rooms = (mirror.generation for mirror in mirrors if mirror is not None)
         return self.generation, self.node_of(queue).root.generation, bool(self.placed.draining), *rooms
+
+    # Rules about other pods
+
+    def ruled(self, shape: Shape, flavor: str, beside: Iterable[Shape]) -> Shape:
+        """The shape with its own rules, and those of running pods and of pods `beside` it about it."""
+        kind = shape.kind
+        if kind is None or "AllPodFilters" not in self.gates:
+            return shape
+        if shape.rules is None and not self._is_kept_away(kind, flavor, beside):
+            return shape
+        return shape.ruled(shape.rules or PodRules(kind), kind)
+
+    def _is_kept_away(self, kind: PodKind, flavor: str, beside: Iterable[Shape]) -> bool:
+        others = (term for shape in beside if shape.kind is not None for term in shape.kind.anti)
+        if any(kind.is_in(term, self.namespaces) for term in others):
+            return True
+        mirror = self.mirrors.get(flavor)
+        return mirror is not None and mirror.snapshot.neighbours.keeps_away(kind)
 
     # Maintenance
 

@@ -16,6 +16,8 @@ from ..state.table import BoolArray, IntArray
 from ..state.tree import gather
 from .capacity import MOST, by_resources
 from .count import on_all_leaves
+from .filters.pod_filter import PodFilter
+from .filters.spread import SPREAD, SpreadLimits
 from .match import ABSENT, OUTSIDE, PASSES, SCATTERED, UNFIT, CauseArray, NodeMatch
 from .policy import FitColumn, Policy
 
@@ -31,6 +33,11 @@ class Fit:
         self.charge: Charge = shape.charge
         self.leader_shape = leader
         self.match = NodeMatch(snapshot, shape)
+        self.rules = None if shape.rules is None else PodFilter(snapshot, shape.rules, policy.empty)
+        self.spread: SpreadLimits | None = None
+        if shape.rules is not None and shape.rules.spread:
+            self.spread = SpreadLimits(snapshot, shape.rules, self.match, policy.empty)
+        self.capped = np.zeros(0 if self.rules is None else snapshot.tree.leaves, dtype=np.bool_)
         self.filters = policy.filters(snapshot.topology)
         leaves = snapshot.tree.leaves
         self.cause: CauseArray = np.zeros(leaves, dtype=np.int16)
@@ -40,7 +47,7 @@ class Fit:
         scored = policy.by_affinity and self.filters
         self.score = np.zeros(leaves, dtype=np.int64) if scored else None
         self.lost: IntArray | None = None
-        self.version = -1
+        self.version = self.outside = -1
         self._last_change: tuple[int, int, IntArray | None] = (-1, -1, None)
         self.parts: dict[object, object] = {}
 
@@ -57,8 +64,11 @@ class Fit:
     def refresh(self) -> None:
         """Bring the columns up to date with the snapshot."""
         version = self.snapshot.version
-        if self.version == version:
+        if self.version == version and (self.rules is None or self.outside == self.rules.neighbours.outside):
             return
+        if self.rules is not None:
+            self.outside = self.rules.neighbours.outside
+            self.parts.clear()
         leaves = self.changed_since(self.version)
         if leaves is None:
             self._compute(np.arange(self.snapshot.tree.leaves), everything=True)
@@ -72,7 +82,7 @@ class Fit:
         False if that is not known without counting: the columns are older, or more than sums decides.
         """
         plain = self.policy.by_sums and self.leader_shape is None and self.snapshot.tree.one_node_a_leaf
-        if self.version != before or not plain or self.policy.empty:
+        if self.version != before or not plain or self.policy.empty or self.rules is not None:
             return False
         self.pods[leaves] -= counts
         self.version = self.snapshot.version
@@ -82,7 +92,10 @@ class Fit:
         """The leaves whose counts may differ from those at that version; None for all.
 
         While the nodes themselves do not change, leaves that the filter excludes hold nothing, whatever their usage.
+        Rules about other pods reach beyond the leaves of those pods.
         """
+        if self.rules is not None:
+            return None
         since, until, last = self._last_change
         if version == since and until == self.snapshot.version:
             return last
@@ -102,13 +115,21 @@ class Fit:
         if not everything and self.version >= self.snapshot.nodes_changed:
             cause = self.cause[leaves]
         elif self.filters:
-            cause = self.match.codes(first)
+            cause = self._node_causes(first)
             if self.score is not None:
                 self.score[leaves] = self.match.scores(first) * (cause == PASSES)
         else:
             cause = _present(self.snapshot.usable(leaves))
         counted = self.policy.fit if one_each else by_resources
         self._store(leaves, cause, *self._count(counted, first, capacity))
+        self._cap(leaves, first)
+
+    def _cap(self, leaves: IntArray, rows: IntArray) -> None:
+        """Apply what the rules allow on one node, where leaves are nodes."""
+        caps = None if self.rules is None else self.rules.caps(rows)
+        if caps is not None:
+            self.capped[leaves] = self.pods[leaves] > caps
+            self.pods[leaves] = np.minimum(self.pods[leaves], caps)
 
     def _count(self, counted: FitColumn, rows: IntArray, capacity: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Pods, pods beside the leader, and whether the leader fits, on the given capacity."""
@@ -145,6 +166,12 @@ class Fit:
         self.lost[:, leaves] = lost
         pods, beside, leader = self._count(by_resources, leaves, capacity - lost)
         on_node, beside_on_node, leads = self._count(self.policy.fit, rows, free)
+        caps = None if self.rules is None else self.rules.caps(rows)
+        if caps is not None:
+            self.capped[leaves] = np.add.reduceat(on_node, offsets) > np.add.reduceat(
+                np.minimum(on_node, caps), offsets
+            )
+            on_node = np.minimum(on_node, caps)
         on_nodes = np.add.reduceat(on_node, offsets)
         np.minimum(pods, on_nodes, out=pods)
         if self.leader_shape is not None:
@@ -177,6 +204,11 @@ class Fit:
                 counts[f'resource "{resource}"'] = int(np.count_nonzero(short))
                 empty, view = empty[~short], view[:, ~short]
         counts[UNFIT if self.snapshot.tree.one_node_a_leaf else SCATTERED] = len(empty)
+        if self.rules is not None:
+            capped = self.capped & (self.cause == PASSES)
+            counts[self.rules.cap_cause] = int(
+                np.count_nonzero(capped if inside is None else capped & inside.astype(np.bool_))
+            )
         return +counts
 
     def in_one_piece(self, low: int, high: int) -> int:
@@ -204,7 +236,40 @@ class Fit:
         return pods
 
     def _node_causes(self, rows: IntArray) -> CauseArray:
-        return self.match.codes(rows) if self.filters else _present(self.snapshot.table.usable[rows])
+        cause = self.match.codes(rows) if self.filters else _present(self.snapshot.table.usable[rows])
+        if self.rules is not None:
+            self._exclude(cause, rows)
+        return cause
+
+    def breaks_rules(self, leaves: IntArray) -> bool:
+        """Whether a pod that counts on one of these leaves already would not be let onto it."""
+        if self.rules is None:
+            return False
+        rows = leaves if self.snapshot.tree.one_node_a_leaf else gather(self.snapshot.tree.nodes, leaves)[0]
+        cause = np.zeros(len(rows), dtype=np.int16)
+        self._exclude(cause, rows, present=True)
+        if self.snapshot.tree.one_node_a_leaf:
+            return bool(cause.any())
+        return False
+
+    def _exclude(self, cause: CauseArray, rows: IntArray, present: bool = False) -> None:
+        """Mark the rows that the rules about other pods exclude."""
+
+        def exclude(passes: BoolArray, text: str) -> None:
+            cause[(cause == PASSES) & ~passes] = self.match.code_of(text)
+
+        assert self.rules is not None
+        self.rules.exclude(rows, exclude, present)
+        if self.spread is not None and (present or not self.spread.own):
+            exclude(self.spread.room(rows, present) > 0, SPREAD)
+
+    @property
+    def is_relational(self) -> bool:
+        """Whether pods of the shape limit one another beyond their own node."""
+        if self.rules is None:
+            return False
+        apart = any(not self.rules.is_unique(term.key) for term in self.rules.own_anti)
+        return apart or bool(self.rules.rules.alone) or (self.spread is not None and bool(self.spread.own))
 
 
 def _present(usable: BoolArray) -> CauseArray:
@@ -228,8 +293,14 @@ def fit_of(snapshot: Snapshot, shape: Shape, leader: Shape | None, policy: Polic
 
 
 def passing(snapshot: Snapshot, shapes: Iterable[Shape], policy: Policy) -> BoolArray:
-    """The leaves that may hold pods of any of these shapes, regardless of their free capacity."""
+    """The leaves that may hold pods of any of these shapes, regardless of their free capacity.
+
+    With rules about other pods that may be any leaf, once those pods are gone.
+    """
     found = np.zeros(snapshot.tree.leaves, dtype=np.bool_)
+    shapes = [policy.seen(shape) for shape in shapes]
+    if any(shape.rules is not None for shape in shapes):
+        return ~found
     for shape in shapes:
         found |= fit_of(snapshot, shape, None, policy).cause == PASSES
     return found

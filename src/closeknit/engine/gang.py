@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from operator import itemgetter
 
 import numpy as np
@@ -9,12 +10,14 @@ import numpy as np
 from ..model.assignment import Assignment, assignment_levels
 from ..model.reason import Reason, Why, reason
 from ..model.request import Constraint, PodSet
+from ..model.shape import Requirement
 from ..state.snapshot import Snapshot
 from ..state.table import IntArray
 from .balanced import balance
 from .find import Problem, Spread, find, holds_somewhere
 from .fit import Fit, fit_of
 from .policy import Policy
+from .ruled import homes, is_ruled, place_ruled
 from .slicing import LevelSearch, search
 from .tally import Tally, tally_of
 
@@ -29,6 +32,59 @@ def place_gang(
     inside: IntArray | None = None,
 ) -> Spread | Reason:
     """Find leaves for `count` pods of the workers' shape and one of the leader's; `inside` restricts the tree."""
+    if has_rules(policy, workers, leader):
+        return _place_with_rules(snapshot, workers, leader, policy, count, constraint, inside)
+    return _place_by_counts(snapshot, workers, leader, policy, count, constraint, inside)
+
+
+def has_rules(policy: Policy, workers: PodSet, leader: PodSet | None) -> bool:
+    """Whether pods of the gang have rules about other pods."""
+    return any(one is not None and policy.seen(one.shape).rules is not None for one in (workers, leader))
+
+
+def _place_with_rules(
+    snapshot: Snapshot,
+    workers: PodSet,
+    leader: PodSet | None,
+    policy: Policy,
+    count: int,
+    constraint: Constraint | None,
+    inside: IntArray | None,
+) -> Spread | Reason:
+    """Try the domains that pods which attract one another may share; pods that limit one another go one by one."""
+    found = stated(snapshot, workers, None, policy, count, constraint)
+    if isinstance(found, Reason):
+        return found
+    why: Spread | Reason | None = None
+    for bound, requirement in homes(found[1], constraint, count):
+        gang = workers
+        if requirement is not None:
+            gang = replace(workers, shape=workers.shape.narrowed(requirement))
+        fit = fit_of(snapshot, gang.shape, None, policy)
+        beside = None if leader is None else fit_of(snapshot, leader.shape, None, policy)
+        if not is_ruled(fit, beside):
+            why = _place_by_counts(snapshot, gang, leader, policy, count, bound, inside)
+        else:
+            if inside is not None and snapshot.tree.one_node_a_leaf:
+                names = tuple(snapshot.table.names[row] for row in np.flatnonzero(inside).tolist())
+                gang = replace(gang, shape=gang.shape.narrowed(Requirement("metadata.name", "In", names), True))
+            why = place_ruled(snapshot, gang, leader, policy, count, bound)
+        if not isinstance(why, Reason):
+            return why
+    if why is None and not snapshot.tree.one_node_a_leaf:
+        return reason(Why.NEEDS_HOSTS, topology=snapshot.topology.name)
+    return _place_by_counts(snapshot, workers, leader, policy, count, constraint, inside) if why is None else why
+
+
+def _place_by_counts(
+    snapshot: Snapshot,
+    workers: PodSet,
+    leader: PodSet | None,
+    policy: Policy,
+    count: int,
+    constraint: Constraint | None,
+    inside: IntArray | None,
+) -> Spread | Reason:
     found = stated(snapshot, workers, leader, policy, count, constraint)
     if isinstance(found, Reason):
         return found

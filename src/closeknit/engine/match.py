@@ -49,6 +49,9 @@ class NodeMatch:
             self._exclude(codes, self._selected(rows), SELECTOR)
         if self._shape.required is not None:
             self._exclude(codes, self._any_term(self._shape.required, rows), AFFINITY)
+        if self._shape.rules is not None:
+            for cause, terms in self._shape.rules.where:
+                codes[(codes == PASSES) & ~self._any_term(terms, rows)] = self.code_of(cause)
         codes[~(table.usable if usable is None else usable)[rows]] = ABSENT
         return codes
 
@@ -66,7 +69,7 @@ class NodeMatch:
         """A code for each distinct list of taints; lists that appeared since are added."""
         for taints in self._snapshot.table.taints[len(self._taint_codes) :]:
             stops = next((taint for taint in taints if not self._tolerated(taint)), None)
-            self._taint_codes.append(PASSES if stops is None else self._cause(stops.cause))
+            self._taint_codes.append(PASSES if stops is None else self.code_of(stops.cause))
         return np.array(self._taint_codes, dtype=np.int16)
 
     def _tolerated(self, taint: Taint) -> bool:
@@ -74,10 +77,21 @@ class NodeMatch:
             return not self._maintained or taint in self._shape.clear_of
         return taint.effect not in HARD_EFFECTS or any(t.tolerates(taint) for t in self._shape.tolerations)
 
-    def _cause(self, cause: str) -> int:
+    def code_of(self, cause: str) -> int:
         if cause not in self.causes:
             self.causes.append(cause)
         return self.causes.index(cause)
+
+    def chosen(self, rows: IntArray, by_affinity: bool, by_taints: bool) -> BoolArray:
+        """Whether the pod's own node selector and affinity, and its tolerations, admit each of these rows."""
+        passes = np.ones(len(rows), dtype=np.bool_)
+        if by_affinity and self._shape.selector:
+            passes &= self._selected(rows)
+        if by_affinity and self._shape.required is not None:
+            passes &= self._any_term(self._shape.required, rows)
+        if by_taints:
+            passes &= self._taint_table()[self._snapshot.table.taint_codes[rows]] == PASSES
+        return passes
 
     def _selected(self, rows: IntArray) -> BoolArray:
         passes = np.ones(len(rows), dtype=np.bool_)

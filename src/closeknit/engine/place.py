@@ -15,7 +15,7 @@ from ..model.reason import Reason, Why, reason
 from ..model.request import Constraint, Constraints, Group, PodSet, Request
 from ..state.snapshot import Snapshot
 from .elastic import resize
-from .gang import assume, holds, leader_assignment, place_gang, stated, worker_assignment
+from .gang import assume, has_rules, holds, leader_assignment, place_gang, stated, worker_assignment
 from .policy import Policy
 
 
@@ -77,6 +77,8 @@ def _counted(snapshot: Snapshot, group: Group, policy: Policy) -> bool | None:
     if isinstance(found, Reason) or any(one.count == 0 or one.previous is not None for one in group.pod_sets):
         return None
     workers, leader, constraint = found
+    if has_rules(policy, workers, leader):
+        return None
     asked = stated(snapshot, workers, leader, policy, workers.count, constraint)
     if isinstance(asked, Reason):
         return False

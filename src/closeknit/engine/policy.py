@@ -57,4 +57,6 @@ class Policy:
 
     def seen(self, shape: Shape) -> Shape:
         """The part of a shape that the fit uses, so that pods equal in that part share their columns."""
+        if shape.rules is not None and "AllPodFilters" not in self.gates:
+            shape = shape.ruled(None, shape.kind)
         return shape.plain if self.by_sums else shape

@@ -86,6 +86,13 @@ OUR_GATES = (
         "Taints, selectors and required affinity also apply when the lowest level is not the host.",
         ours=True,
     ),
+    Gate(
+        "AllPodFilters",
+        True,
+        "Host ports, pod affinity, topology spread, volumes, nodeName and resource claims count where pods are placed.",
+        (*_TAS, "FilterAtEveryLevel"),
+        ours=True,
+    ),
     Gate("RefuseUnevenSlices", True, "Pod counts that the slice size does not divide are rejected.", ours=True),
     Gate(
         "RequiredAndPreferred",

@@ -40,6 +40,11 @@ class Why(Enum):
     NO_PAIR = "group {group} is not one pod set, nor a leader with its workers"
     DEEP_GROUP = "group {group} is {depth} levels of groups deep, and only 1 level can be placed"
     NESTED_CONSTRAINT = "pod set {pod_set} is under {count} constraints, and only 1 can be searched for"
+    NEEDS_HOSTS = (
+        'its pod affinity or topology spread cannot be honoured in topology "{topology}", which does not end at the '
+        "host; add the level kubernetes.io/hostname"
+    )
+    NOT_FOUND_BY_RULES = "no placement was found within {steps} steps; {why}"
     # Groups of pods.
     NO_TOPOLOGY = 'group {group} names topology "{topology}", which does not exist'
     NO_GROUP_LEVEL = 'topology "{topology}" has no level "{level}"'

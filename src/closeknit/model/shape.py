@@ -1,8 +1,9 @@
 """A shape is everything about a pod that decides which nodes can hold it, and how many a node holds.
 
 Two pods of equal shape are interchangeable for placement, so results are computed once per shape and cached. A shape
-is immutable and its hash is computed once: it is the key of every cache in the engine. Names, images and ports of
-containers are left out, because no count of pods depends on them.
+is immutable and its hash is computed once: it is the key of every cache in the engine. Names and images of containers
+are left out, because no count of pods depends on them. The kind of the pods is carried along for the sake of other
+pods, but is no part of the shape: jobs that differ in their labels alone share all results.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from .container import Amounts, Container, Needs, QoS, qos_class, sorted_amounts
 from .quantity import INT64_MAX
 from .resources import PODS, Resources
+
+if TYPE_CHECKING:
+    from .pod_rules import PodKind, PodRules
 
 Operator = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
 HARD_EFFECTS = ("NoSchedule", "NoExecute")
@@ -120,13 +124,20 @@ class WeightedTerm(NamedTuple):
     term: Term
 
 
+class Charge(tuple[tuple[str, int], ...]):
+    """What one pod takes from a node, by resource, and its kind, which other pods may have rules about."""
+
+    kind: PodKind
+
+
 @dataclass(frozen=True, slots=True, eq=True)
 class Shape:
     """`required` is None without required affinity; an empty tuple of terms matches no node.
 
     `requests` is the total of one pod. `containers` are its containers in start order: init containers and sidecars as
     listed, then the others. `overhead` and `pod_level` are the pod's own overhead and pod-level resources. `clear_of`
-    are the maintenance windows that its pods are sure not to reach.
+    are the maintenance windows that its pods are sure not to reach. `rules` are what the pods ask of other pods; None
+    if they ask for nothing.
     """
 
     requests: Amounts
@@ -138,17 +149,23 @@ class Shape:
     overhead: Amounts = ()
     pod_level: Needs | None = None
     clear_of: tuple[Taint, ...] = ()
+    rules: PodRules | None = None
+    kind: PodKind | None = field(default=None, compare=False)
     _hash: int = field(init=False, repr=False, compare=False)
     _plain: Shape | None = field(init=False, repr=False, compare=False)
     charge: Amounts = field(init=False, repr=False, compare=False)
     """What one pod takes from a node, by resource: its requests and 1 of `pods`."""
 
     def __post_init__(self) -> None:
-        choice = (self.selector, self.tolerations, self.required, self.preferred, self.clear_of)
+        choice = (self.selector, self.tolerations, self.required, self.preferred, self.clear_of, self.rules)
         needs = (self.requests, self.containers, self.overhead, self.pod_level)
         object.__setattr__(self, "_hash", hash((choice, needs)))
         object.__setattr__(self, "_plain", None)
-        object.__setattr__(self, "charge", sorted_amounts({**dict(self.requests), PODS: 1}))
+        amounts = sorted_amounts({**dict(self.requests), PODS: 1})
+        if self.kind is not None:
+            amounts = Charge(amounts)
+            amounts.kind = self.kind
+        object.__setattr__(self, "charge", amounts)
 
     def __hash__(self) -> int:
         return self._hash
@@ -165,6 +182,17 @@ class Shape:
             object.__setattr__(self, "_plain", self if summed == self else summed)
         assert self._plain is not None
         return self._plain
+
+    def ruled(self, rules: PodRules | None, kind: PodKind | None) -> Shape:
+        """The same pods with other rules, and of another kind."""
+        return self if rules == self.rules and kind is self.kind else replace(self, rules=rules, kind=kind)
+
+    def narrowed(self, requirement: Requirement, is_field: bool = False) -> Shape:
+        """The same pods on fewer nodes: one more requirement holds for a label of the node, or for a field of it."""
+        terms = (Term(),) if self.required is None else tuple(term for term in self.required if any(term))
+        more = ((), (requirement,)) if is_field else ((requirement,), ())
+        narrow = tuple(Term(term.labels + more[0], term.fields + more[1]) for term in terms)
+        return replace(self, required=narrow)
 
     @classmethod
     def of(

@@ -201,10 +201,11 @@ class ClusterCache:
         else:
             self.ending.discard(name)
         if change.type == "DELETED":
-            self.world.namespaces.pop(name, None)
+            self.world.put_namespace(name, None)
             return
-        self.world.namespaces[name] = labels_of(change.object)
-        if self.world.namespaces[name] != before:
+        labels = labels_of(change.object)
+        if labels != before:
+            self.world.put_namespace(name, labels)
             self.wakes.note(WakeEvent.NAMESPACE_CHANGED)
 
     def _node(self, change: Change) -> None:

@@ -21,6 +21,7 @@ from ..model.resources import Resources
 from ..state.mirror import OtherPod
 from ..state.placed import PlacedPod
 from .pod_index import PodIndex
+from .pod_kinds import KindCache
 
 MOST_SHAPES = 10_000
 
@@ -34,6 +35,7 @@ class PodCache:
         self.index = PodIndex()
         self._placed: set[str] = set()
         """Running pods that were placed by topology."""
+        self._kinds = KindCache("AllPodFilters" in world.gates)
         self._shapes: dict[bytes, Resources] = {}
         """Requests by the text of the resources of a pod."""
 
@@ -81,7 +83,8 @@ class PodCache:
             owner = f"{pod.namespace}/{pod.workload}"
             self._placed.add(key)
             requests = self._requests(change.object)
-            self.world.put_placed_pod(key, PlacedPod(owner, pod.pod_set, node, requests, pod.deleting))
+            kind = self._kinds.of(change.object)
+            self.world.put_placed_pod(key, PlacedPod(owner, pod.pod_set, node, requests, pod.deleting, kind))
         else:
             self._leave_placed(key)
 
@@ -104,8 +107,9 @@ class PodCache:
 
     def _other(self, change: Change, key: str) -> None:
         node, known = _node_of(change), self.world.other_pods.get(key)
-        if node and (known is None or known.node != node):
-            self.put(key, OtherPod(node, self._requests(change.object), _daemon_of(change.object)))
+        kind = self._kinds.of(change.object) if node else None
+        if node and (known is None or known.node != node or known.kind is not kind):
+            self.put(key, OtherPod(node, self._requests(change.object), _daemon_of(change.object), kind))
         elif not node:
             self._leave_other(key)
 

@@ -64,7 +64,7 @@ def workload_of(job: GivenJob, around: Surroundings, gates: Gates, created: floa
     sets, standing = {one.name: one for one in job.request.pod_sets}, job.standing
     least = standing.least if "PartialAdmission" in gates else {}
     made = [
-        with_template(sets[name], around.template(job.namespace, job.templates[name]), least.get(name))
+        with_template(sets[name], around.template(job.namespace, job.templates[name]), least.get(name), job.namespace)
         for name in job.order
     ]
     return Workload(

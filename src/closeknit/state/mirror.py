@@ -15,6 +15,7 @@ import numpy as np
 from ..model.assignment import Assignment
 from ..model.daemon_set import DaemonSet
 from ..model.node import Node
+from ..model.pod_rules import PodKind
 from ..model.resources import PODS, Resources
 from ..model.shape import Shape
 from ..model.topology import Topology
@@ -24,11 +25,15 @@ from .table import IntArray, NodeTable
 
 
 class OtherPod(NamedTuple):
-    """A running pod that was not placed here. `owner` is the uid of its DaemonSet, if it belongs to one."""
+    """A running pod that was not placed here. `owner` is the uid of its DaemonSet, if it belongs to one.
+
+    `kind` is what other pods have to know of it; None where no pod asks.
+    """
 
     node: str
     requests: Resources
     owner: str = ""
+    kind: PodKind | None = None
 
 
 class Usage(NamedTuple):
@@ -66,6 +71,9 @@ class Mirror:
         self.usages: dict[str, Usage] = {}
         self.generation = 0
         """Moves with every change to the nodes or their usage, except what a cycle tries and rolls back."""
+        self.namespaces: Mapping[str, Mapping[str, str]] = {}
+        self.elsewhere: dict[str, Usage] = {}
+        """Usages that do not count here, of pods that rules of others may be about."""
         self._snapshot: Snapshot | None = None
         self._expected: Expected | None = None
         """Dropped together with the snapshot."""
@@ -112,6 +120,8 @@ class Mirror:
         if self._snapshot is not None:
             turned = [(pod.node, pod.requests, -1) for pod in before]
             self._snapshot.drain(turned + [(pod.node, pod.requests, 1) for pod in now.values()])
+            for pods, sign in ((before, -1), (now.values(), 1)):
+                _meet(self._snapshot, pods, sign, drains=True)
 
     def put_daemon_set(self, key: str, daemon_set: DaemonSet) -> None:
         self.generation += 1
@@ -130,11 +140,33 @@ class Mirror:
         if self._sees(usage):
             self.usages[key] = usage
             self._charge(usage, 1)
+        elif usage.shape.kind is not None:
+            self.elsewhere[key] = usage
+            self._place_elsewhere(key, usage, 1)
 
     def release(self, key: str) -> None:
         usage = self.usages.pop(key, None)
         if usage is not None:
             self._charge(usage, -1)
+        unseen = self.elsewhere.pop(key, None)
+        if unseen is not None:
+            self._place_elsewhere(key, unseen, 0)
+
+    def namespaces_changed(self) -> None:
+        self.generation += 1
+        if self._snapshot is not None:
+            self._snapshot.neighbours.forget_choices()
+
+    def _place_elsewhere(self, key: str, usage: Usage, sign: int) -> None:
+        kind = usage.shape.kind
+        if self._snapshot is None or kind is None:
+            return
+        for at, (path, count) in enumerate(usage.assignment.domains):
+            labels: Mapping[str, str] = dict(zip(usage.assignment.levels, path, strict=False))
+            node = self.nodes.get(path[-1])
+            if node is not None:
+                labels = {**labels, **node.labels}
+            self._snapshot.neighbours.place_elsewhere((key, at), kind, labels, count * sign)
 
     def _charge(self, usage: Usage, sign: int) -> None:
         self.generation += self._snapshot is None or _charge(self._snapshot, usage, sign)
@@ -143,6 +175,7 @@ class Mirror:
         self.generation += self._has(pod.node)
         if self._snapshot is not None:
             self._snapshot.use(pod.node, pod.requests, pods)
+            _meet(self._snapshot, (pod,), pods)
         if self._expected is not None and pod.owner:
             self._expected.bind(pod.owner, pod.node, pods)
 
@@ -173,20 +206,33 @@ class Mirror:
     def _build(self) -> Snapshot:
         table = NodeTable.of(node for node in self.nodes.values() if self._takes_part(node))
         snapshot = Snapshot(self.topology, table, shapes=self.shapes)
+        snapshot.neighbours.nodes, snapshot.neighbours.namespaces = self.nodes, self.namespaces
         snapshot.use_columns(_columns(snapshot, self.pods.values()))
+        _meet(snapshot, self.pods.values(), 1)
         if self.draining:
             snapshot.use_columns(_columns(snapshot, self.draining.values()), drains=True)
+            _meet(snapshot, self.draining.values(), 1, drains=True)
         if self.admits is not None:
             bound = ((pod.owner, pod.node) for pod in self.pods.values() if pod.owner)
             self._expected = Expected(snapshot, self.admits, self.daemon_sets, bound)
         for usage in self.usages.values():
             _charge(snapshot, usage, 1)
+        self._snapshot = snapshot
+        for key, usage in self.elsewhere.items():
+            self._place_elsewhere(key, usage, 1)
         return snapshot
 
 
 def _is_like(node: Node, before: Node | None) -> bool:
     """Whether the node admits the same pods as before."""
     return before is not None and before.labels == node.labels and before.taints == node.taints
+
+
+def _meet(snapshot: Snapshot, pods: Iterable[OtherPod], sign: int, drains: bool = False) -> None:
+    """Count pods for the rules of others."""
+    for pod in pods:
+        if pod.kind is not None:
+            snapshot.neighbours.use(pod.node, pod.kind, sign, drains)
 
 
 def _columns(snapshot: Snapshot, pods: Iterable[OtherPod]) -> dict[str, IntArray]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..model.node import Node
+from ..model.pod_rules import PodKind
 from ..model.resources import Resources
 from ..model.topology import Path
 from .mirror import OtherPod, Usage
@@ -34,6 +35,12 @@ class PlacedPod(NamedTuple):
     node: str
     requests: Resources
     terminating: bool = False
+    kind: PodKind | None = None
+
+    @property
+    def alone(self) -> OtherPod:
+        """The pod once no holding covers it."""
+        return OtherPod(self.node, self.requests, kind=self.kind)
 
 
 @dataclass(slots=True)
@@ -67,7 +74,7 @@ class PlacedPods:
         slot = self._seat(crew, key)
         if crew.held.get(slot):
             return changed | self._count(crew, [slot])
-        self.draining[key] = OtherPod(pod.node, pod.requests)
+        self.draining[key] = pod.alone
         return changed | {key}
 
     def drop(self, key: str) -> set[str]:
@@ -136,7 +143,7 @@ class PlacedPods:
                 if covered and self.draining.pop(key, None) is not None:
                     changed.add(key)
                 elif not covered and key not in self.draining:
-                    self.draining[key] = OtherPod(pod.node, pod.requests)
+                    self.draining[key] = pod.alone
                     changed.add(key)
         return changed
 

@@ -22,7 +22,9 @@ import numpy as np
 
 from ..model.node import Node
 from ..model.resources import PODS, Resources
+from ..model.shape import Charge as PodCharge
 from ..model.topology import Path, Topology
+from .neighbours import Neighbours
 from .table import BoolArray, IntArray, NodeTable
 from .tree import gather, sort_rows
 
@@ -78,6 +80,7 @@ class Snapshot:
         self.forgotten = 0
         self.nodes_changed = 0
         """The version at which a node itself last changed; only usage has changed since."""
+        self.neighbours = Neighbours(self)
         self._journal: list[JournalEntry] = []
         self._charges: dict[Charge, tuple[IntArray, IntArray, bool]] = {}
         self._some_usable = np.zeros(self.tree.leaves, dtype=np.bool_)
@@ -221,6 +224,7 @@ class Snapshot:
         if any(self.table.label(row, key) != node.labels.get(key) for key in self.topology.levels):
             return False
         self.table.put(row, node)
+        self.neighbours.gone.discard(row)
         self.allocatable[:, row] = [_within(node.allocatable.get(resource, 0)) for resource in self.resources]
         self._touch(self.leaf_of_row[row : row + 1])
         self.nodes_changed = self.version
@@ -230,6 +234,7 @@ class Snapshot:
         """Remove a node: it keeps its row until the next rebuild, but nothing fits there."""
         row = self.row_of.get(name)
         if row is not None:
+            self.neighbours.gone.add(row)
             self.set_usable(np.array([row]), False)
 
     def set_usable(self, rows: IntArray, usable: bool) -> None:
@@ -263,7 +268,10 @@ class Snapshot:
 
     def _apply(self, entry: JournalEntry, sign: int) -> None:
         """Apply an entry, or undo it; only the resources and leaves of its pods change."""
+        if isinstance(entry.charge, PodCharge):
+            self.neighbours.place(entry.column, entry.charge.kind, entry.leaves, sign * entry.counts)
         if entry.column == "leaving":
+            self.neighbours.drain(sign * int(entry.counts[0]))
             self.remaining[:, entry.leaves] -= sign * entry.counts * self.leaving[:, entry.leaves]
             self._note(entry.leaves)
             return

@@ -23,7 +23,6 @@ from .domains import domains
 from .fill import Share, choices, orders
 from .parts import Batch, GroupPart
 from .scope import Scope
-from .trial import Mark
 
 if TYPE_CHECKING:
     from .search import Search
@@ -156,7 +155,9 @@ def one_by_one(search: Search, batch: Batch, count: int) -> Iterator[Share]:
     whenever a choice is offered.
     """
     trial, rows, one = search.trial, search.scope_of(batch.part).all_rows(search.size), np.ones(1, dtype=np.int64)
-    start, marks = trial.mark(), list[Mark]()
+    start, marks = trial.mark(), list[int]()
+    if trial.most(batch, rows) < count:
+        return
     chosen, seen = list[int](), set[tuple[int, ...]]()
     ways = [_in_order(search, batch, rows)]
     while ways:
@@ -188,6 +189,8 @@ def _in_order(search: Search, batch: Batch, rows: IntArray) -> Iterator[int]:
     """The rows that may take one more pod, in the order in which they are tried."""
     room = search.trial.room(batch, rows)
     able, room = rows[room > 0], room[room > 0]
+    if not len(able):
+        return
     first = next(orders(able, room, 1, search.aims_of(batch.part), search.order_of(batch.part)))
     yield from able[first].tolist()
 

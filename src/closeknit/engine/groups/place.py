@@ -21,7 +21,7 @@ from .fill import Share, best
 from .obstacle import GroupObstacle, obstacle_of
 from .parts import Batch, GroupPart, RequestReader, Trees
 from .search import STEPS, OutOfSteps, Search
-from .trial import GroupTrial, Mark, Rules
+from .trial import GroupTrial
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +66,13 @@ def place_groups(
     policy: Policy,
     order: Order = "binpack",
     steps: int = STEPS,
-    rules: Rules | None = None,
     surplus: bool = True,
 ) -> GroupResult:
     """Find nodes for all minimums of a request, then, with `surplus`, for as much of the rest as fits."""
     top = RequestReader(columns, trees).read(request)
     if isinstance(top, Reason):
         return GroupResult(reason=top)
-    trial = GroupTrial(columns, policy, rules)
+    trial = GroupTrial(columns, policy, any(policy.seen(one.shape).rules is not None for one in request.pod_sets))
     search = Search(trial, trees, top, order, steps)
     start = trial.mark()
     try:
@@ -96,7 +95,7 @@ def commit(columns: Snapshot, result: GroupResult) -> None:
     columns.commit()
 
 
-def _refusal(search: Search, start: Mark, why: Why) -> GroupResult:
+def _refusal(search: Search, start: int, why: Why) -> GroupResult:
     """What stopped the search, counted on the columns as they were before it."""
     search.trial.undo(start)
     if search.hardest is None:

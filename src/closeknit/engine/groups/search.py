@@ -26,7 +26,7 @@ from .fill import Aim, Share
 from .obstacle import MOST_STOPS, SearchStop
 from .parts import Batch, GroupPart, Trees
 from .scope import EVERYTHING, Scope
-from .trial import GroupTrial, Mark
+from .trial import GroupTrial
 
 STEPS = 20_000
 """How many alternatives are tried before the search gives up."""
@@ -80,7 +80,7 @@ class Search:
 
     def _pass(self, items: Sequence[Item]) -> bool:
         ways: list[Iterator[Any] | None] = [None] * len(items)
-        marks: list[Mark] = [self.trial.mark()] * len(items)
+        marks: list[int] = [self.trial.mark()] * len(items)
         blame: dict[int, set[int]] = {}
         since = [0] * len(items)
         at = 0
@@ -172,7 +172,7 @@ class Search:
     def _matters(self, item: Item, other: Put, rows: IntArray, region: BoolArray) -> bool:
         if not len(rows):
             return False
-        if self.trial.rules is not None or self._is_apart(item.part, other.part):
+        if self.trial.ruled or self._is_apart(item.part, other.part):
             return True
         return bool(region[rows].any())
 
@@ -306,7 +306,7 @@ class Search:
 
     def alike(self, rows: IntArray) -> IntArray:
         """Numbers for rows: equal where no later choice could tell them apart."""
-        if self.trial.rules is not None:
+        if self.trial.ruled:
             return np.arange(len(rows))
         facts = [self.trial.columns.remaining[:, rows]]
         for tree in self.trees.values():

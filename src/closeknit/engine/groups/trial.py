@@ -1,45 +1,29 @@
 """The state of a search: what is free on the nodes, counts per domain, and everything that was tried so far.
 
 Pods are taken from the shared columns, so every tree sees them at once; `undo` goes back to a mark and restores every
-column. Rules between pods, where there are any, follow along.
+column. Pods that were taken count for the rules of others, such as anti-affinity, at once.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
-from ...model.request import PodSet
 from ...model.shape import Shape
 from ...state.node_tree import NodeTree
 from ...state.snapshot import Snapshot
 from ...state.table import IntArray
+from ..filters.limits import most_by_rules
 from ..fit import Fit, fit_of
 from ..policy import Policy
 from .counts import DomainCounts, DomainFree
 from .parts import Batch
 
 
-class Rules(Protocol):
-    """Rules between pods, such as anti-affinity and topology spread, followed while pods are placed."""
-
-    def room(self, pod_set: PodSet) -> IntArray | None:
-        """How many more pods each row may take by these rules alone; None if no rule concerns the pod set."""
-
-    def place(self, pod_set: PodSet, rows: IntArray, counts: IntArray) -> None: ...
-
-    def checkpoint(self) -> int: ...
-
-    def rollback(self, checkpoint: int) -> None: ...
-
-
-Mark = tuple[int, int]
-
-
 class GroupTrial:
-    def __init__(self, columns: Snapshot, policy: Policy, rules: Rules | None = None) -> None:
-        self.columns, self.policy, self.rules = columns, policy, rules
+    """`ruled` means that pods of some shape have rules about other pods, so that distant nodes depend on each other."""
+
+    def __init__(self, columns: Snapshot, policy: Policy, ruled: bool = False) -> None:
+        self.columns, self.policy, self.ruled = columns, policy, ruled
         self._fits: dict[Shape, Fit] = {}
         self._free: list[DomainFree] = []
 
@@ -70,19 +54,25 @@ class GroupTrial:
 
     def room(self, batch: Batch, rows: IntArray) -> IntArray:
         """How many pods of a batch each of these rows holds now."""
-        pods = self.fit(batch.shape).pods[rows]
-        allowed = None if self.rules is None else self.rules.room(batch.pod_set)
-        return pods if allowed is None else np.minimum(pods, allowed[rows])
+        fit = self.fit(batch.shape)
+        pods = fit.pods[rows]
+        return pods if fit.spread is None else np.minimum(pods, fit.spread.room(rows))
 
     def has_rules(self, batch: Batch) -> bool:
-        return self.rules is not None and self.rules.room(batch.pod_set) is not None
+        """Whether each pod of the batch changes where the next may go."""
+        return self.ruled and self.fit(batch.shape).is_relational
+
+    def most(self, batch: Batch, rows: IntArray) -> int:
+        """No more pods of a batch with such rules than this fit on these rows."""
+        return most_by_rules(self.fit(batch.shape), rows)
 
     def take(self, batch: Batch, rows: IntArray, counts: IntArray) -> None:
         before = self.columns.version
+        if self.policy.empty:
+            self.columns.assume(rows, counts, batch.shape.charge)
+            return
         self.columns.admit(rows, counts, batch.shape.charge)
         self._follow(batch, rows, counts, before)
-        if self.rules is not None:
-            self.rules.place(batch.pod_set, rows, counts)
 
     def _follow(self, batch: Batch, rows: IntArray, counts: IntArray, before: int) -> None:
         """Bring up to date what the next choice needs; the rest is repaired when it is asked for."""
@@ -96,10 +86,8 @@ class GroupTrial:
         for free in self._free:
             free.follow(rows, taken, before)
 
-    def mark(self) -> Mark:
-        return self.columns.checkpoint(), 0 if self.rules is None else self.rules.checkpoint()
+    def mark(self) -> int:
+        return self.columns.checkpoint()
 
-    def undo(self, mark: Mark) -> None:
-        self.columns.rollback(mark[0])
-        if self.rules is not None:
-            self.rules.rollback(mark[1])
+    def undo(self, mark: int) -> None:
+        self.columns.rollback(mark)

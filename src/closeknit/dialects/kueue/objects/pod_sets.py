@@ -20,6 +20,7 @@ from ....model.resources import amounts
 from ....model.shape import Shape
 from ....model.workload import WorkloadPodSet
 from ... import core
+from ...pod_rules import with_rules
 from ..keys import MAIN
 from ..topology_request import Grouped, TopologyRequest, grouped
 from .wire import Wire, convert, without_nulls
@@ -52,16 +53,18 @@ class TemplatePod:
     template_digest: str
 
 
-def asked(wire: Sequence[WirePodSet], is_old: bool) -> tuple[Request, tuple[WorkloadPodSet, ...]]:
+def asked(wire: Sequence[WirePodSet], is_old: bool, namespace: str = "") -> tuple[Request, tuple[WorkloadPodSet, ...]]:
     """The topology request, without slice layers for v1beta1, whose API server drops them silently."""
-    pods = [_pod(_encode(one.template.get("spec") or {})) for one in wire]
+    pods = [_template_pod(one.template, namespace) for one in wire]
     request = grouped(_grouped(one, pod, is_old) for one, pod in zip(wire, pods, strict=True))
     return request, tuple(_part(one, pod) for one, pod in zip(wire, pods, strict=True))
 
 
-def with_template(pod_set: PodSet, template: dict[str, Any], least: int | None) -> tuple[PodSet, WorkloadPodSet]:
+def with_template(
+    pod_set: PodSet, template: dict[str, Any], least: int | None, namespace: str = ""
+) -> tuple[PodSet, WorkloadPodSet]:
     """A pod set with the shape of its template, and the amounts that count against quota."""
-    pod = _pod(_encode(template.get("spec") or {}))
+    pod = _template_pod(template, namespace)
     part = WorkloadPodSet(pod_set.name, dict(pod.requests), least, pod.template_digest)
     return replace(pod_set, shape=pod.shape), part
 
@@ -77,6 +80,18 @@ def _grouped(wire: WirePodSet, pod: TemplatePod, is_old: bool) -> Grouped:
 
 def _part(wire: WirePodSet, pod: TemplatePod) -> WorkloadPodSet:
     return WorkloadPodSet(wire.name or MAIN, dict(pod.requests), wire.min_count, pod.template_digest)
+
+
+def _template_pod(template: dict[str, Any], namespace: str) -> TemplatePod:
+    """One pod of a template. Its labels are its own; everything else is shared with templates of equal spec."""
+    labels = (template.get("metadata") or {}).get("labels") or {}
+    return _labelled_pod(_encode(template.get("spec") or {}), namespace, tuple(sorted(labels.items())))
+
+
+@lru_cache(maxsize=KEPT)
+def _labelled_pod(text: bytes, namespace: str, labels: tuple[tuple[str, str], ...]) -> TemplatePod:
+    pod = _pod(text)
+    return replace(pod, shape=with_rules(pod.shape, namespace, dict(labels), msgspec.json.decode(text)))
 
 
 @lru_cache(maxsize=KEPT)

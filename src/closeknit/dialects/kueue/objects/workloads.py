@@ -65,7 +65,7 @@ class KnownWorkload(Wire, frozen=True):
 @reader
 def workload(raw: Raw) -> Workload:
     wire = convert(raw, WireWorkload)
-    return _workload(wire, *asked(wire.spec.pod_sets, wire.api_version.endswith("/v1beta1")))
+    return _workload(wire, *asked(wire.spec.pod_sets, wire.api_version.endswith("/v1beta1"), wire.metadata.namespace))
 
 
 def workload_with(raw: Raw, before: Workload) -> Workload:

@@ -1,0 +1,1 @@
+"""kube-scheduler's filters that look beyond one node: other pods, volumes and claims."""

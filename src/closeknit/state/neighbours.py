@@ -1,0 +1,282 @@
+"""Which kinds of pods run where: what a pod's affinity, spread, host ports and exclusive volumes are compared with.
+
+Pods of workloads come and go with the snapshot's journal, so a trial that removes a victim removes its labels and ports
+too, and a rollback restores them. Other pods are counted by node, also outside of the snapshot's nodes: a zone may have
+nodes that are not of this flavor. Nothing is evaluated here; a term asks for the kinds that it selects, which are
+remembered, and for their pods by value of a node label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from ..model.node import Node
+from ..model.pod_rules import PodKind
+from .table import MISSING, BoolArray, CodeArray, IntArray
+from .tree import gather
+
+if TYPE_CHECKING:
+    from .snapshot import Snapshot
+
+Column = Literal["admitted", "assumed"]
+Places = list[tuple[IntArray, IntArray]]
+"""Leaves and the pods on each, change by change; negative counts remove pods."""
+
+LONG = 16
+"""Changes of one kind after which they are summed up."""
+
+
+class ByValue(NamedTuple):
+    """Pods by value of a node label, in the order of its column; `elsewhere` are those at values of no row."""
+
+    pods: IntArray
+    elsewhere: int
+
+    @property
+    def total(self) -> int:
+        return int(self.pods.sum()) + self.elsewhere
+
+
+class Neighbours:
+    """`nodes` are all nodes of the cluster, `namespaces` the labels of its namespaces; both are empty without one."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.nodes: Mapping[str, Node] = {}
+        self.namespaces: Mapping[str, Mapping[str, str]] = {}
+        self.gone: set[int] = set()
+        """Rows of nodes that are no longer in the cluster."""
+        self.outside = 0
+        """Moves with every change that no row of the snapshot shows."""
+        self.hostile: list[PodKind] = []
+        """Kinds that keep other pods away, in order of appearance."""
+        self.kinds: list[PodKind] = []
+        """In order of appearance; kinds without pods stay until there are too many of them."""
+        self.version = 0
+        """Moves when kinds are forgotten, so that positions in `kinds` are void."""
+        self._known: set[PodKind] = set()
+        self._placed: dict[Column, dict[PodKind, Places]] = {"admitted": {}, "assumed": {}}
+        self._other: dict[PodKind, dict[str, int]] = {}
+        self._draining: dict[PodKind, dict[str, int]] = {}
+        self._elsewhere: dict[PodKind, dict[Hashable, tuple[Mapping[str, str], int]]] = {}
+        self._drained = False
+        self._chosen: dict[Hashable, tuple[int, int, list[PodKind]]] = {}
+
+    # What changes it
+
+    def place(self, column: str, kind: PodKind, leaves: IntArray, counts: IntArray) -> None:
+        """Pods of a workload that are admitted or assumed; negative counts remove them."""
+        assert column in ("admitted", "assumed")
+        self._meet(kind)
+        places = self._placed["admitted" if column == "admitted" else "assumed"].setdefault(kind, [])
+        if places and places[-1][0] is leaves and not (places[-1][1] + counts).any():
+            places.pop()
+        else:
+            places.append((leaves, counts))
+        if len(places) > LONG:
+            places[:] = [_summed(places)]
+
+    def use(self, node: str, kind: PodKind, pods: int, drains: bool = False) -> None:
+        """Pods that were not placed here, or that drain, on a node of the cluster; negative `pods` remove them."""
+        self._meet(kind)
+        self.outside += node not in self.snapshot.row_of
+        nodes = (self._draining if drains else self._other).setdefault(kind, {})
+        nodes[node] = nodes.get(node, 0) + pods
+        if not nodes[node]:
+            del nodes[node]
+
+    def place_elsewhere(self, key: Hashable, kind: PodKind, labels: Mapping[str, str], pods: int) -> None:
+        """Pods of a workload in a place that is none of the snapshot's; none removes them."""
+        self._meet(kind)
+        self.outside += 1
+        found = self._elsewhere.setdefault(kind, {})
+        if pods:
+            found[key] = labels, pods
+        else:
+            found.pop(key, None)
+
+    def drain(self, sign: int) -> None:
+        """Count draining pods as gone (-1), or as present again (1)."""
+        self._drained = sign < 0
+
+    def forget_choices(self) -> None:
+        """Which kinds a term selects has changed: a namespace has other labels."""
+        self.outside += 1
+        self._chosen.clear()
+
+    def _meet(self, kind: PodKind) -> None:
+        if kind in self._known:
+            return
+        if len(self.kinds) > 1024 and len(self.kinds) > 2 * self._live():
+            self._forget()
+        self._known.add(kind)
+        self.kinds.append(kind)
+        if kind.anti:
+            self.hostile.append(kind)
+
+    def _live(self) -> int:
+        return sum(1 for kind in self.kinds if self._has(kind))
+
+    def _has(self, kind: PodKind) -> bool:
+        by_node = self._other.get(kind) or self._draining.get(kind) or self._elsewhere.get(kind)
+        return bool(by_node) or any(_summed(one[kind])[1].any() for one in self._placed.values() if kind in one)
+
+    def _forget(self) -> None:
+        gone = {kind for kind in self.kinds if not self._has(kind)}
+        for table in (*self._placed.values(), self._other, self._draining, self._elsewhere):
+            for kind in gone:
+                table.pop(kind, None)  # type: ignore[attr-defined]
+        self.kinds = [kind for kind in self.kinds if kind not in gone]
+        self.hostile = [kind for kind in self.hostile if kind not in gone]
+        self._known -= gone
+        self._chosen.clear()
+        self.version += 1
+
+    # What the engine reads
+
+    def keeps_away(self, kind: PodKind) -> bool:
+        """Whether a pod that ran here before may keep pods of this kind away from its domains."""
+        return any(kind.is_in(term, self.namespaces) for other in self.hostile for term in other.anti)
+
+    def choose(self, key: Hashable, is_chosen: Callable[[PodKind], bool]) -> list[PodKind]:
+        """The kinds for which the test holds, remembered under this key; only new kinds are tested."""
+        version, seen, chosen = self._chosen.get(key, (-1, 0, []))
+        if version != self.version:
+            seen, chosen = 0, []
+        if seen < len(self.kinds):
+            chosen = chosen + [kind for kind in self.kinds[seen:] if is_chosen(kind)]
+            if len(self._chosen) > 4 * self.snapshot.shapes:
+                self._chosen.clear()
+            self._chosen[key] = self.version, len(self.kinds), chosen
+        return chosen
+
+    def on_rows(self, kinds: Iterable[PodKind], empty: bool = False) -> IntArray:
+        """Pods of these kinds on each row; what is on a leaf of several nodes counts on each of them.
+
+        With `empty`, workloads that are admitted do not count.
+        """
+        pods = np.zeros(len(self.snapshot.table), dtype=np.int64)
+        for kind in kinds:
+            for node, count in self._by_node(kind, empty):
+                row = self.snapshot.row_of.get(node)
+                if row is not None:
+                    pods[row] += count
+            for leaves, counts in self._places(kind, empty):
+                rows, each = self._spread(leaves, counts)
+                np.add.at(pods, rows, each)
+        return pods
+
+    def users_of(self, namespace: str, volume: str, empty: bool = False) -> int:
+        """How many pods use a PersistentVolumeClaim."""
+
+        def uses(kind: PodKind) -> bool:
+            return kind.namespace == namespace and volume in kind.volumes
+
+        kinds = self.choose(("volume", namespace, volume), uses)
+        by_node = sum(count for kind in kinds for _, count in self._by_node(kind, empty))
+        elsewhere = sum(count for kind in kinds for _, count in self._elsewhere.get(kind, {}).values())
+        placed = sum(int(counts.sum()) for kind in kinds for _, counts in self._places(kind, empty))
+        return by_node + (0 if empty else elsewhere) + placed
+
+    def by_value(
+        self,
+        kinds: Iterable[PodKind],
+        key: str,
+        empty: bool = False,
+        sure: bool = False,
+        among: BoolArray | None = None,
+    ) -> ByValue:
+        """Pods of these kinds by value of a node label. `among`, over rows, leaves out what is on other rows.
+
+        A leaf may have several nodes with several values: its pods count at each of them, or at none if `sure`.
+        """
+        column = self.snapshot.table.labels.get(key)
+        values = 0 if column is None else len(column.values)
+        pods, elsewhere = np.zeros(values + 1, dtype=np.int64), 0
+        for kind in kinds:
+            for labels, count in self._outside(kind, empty, among):
+                value = labels.get(key)
+                code = None if value is None or column is None else column.index.get(value)
+                if code is not None:
+                    pods[code] += count
+                elif value is not None:
+                    elsewhere += count
+            if column is None:
+                continue
+            for leaves, counts in self._places(kind, empty):
+                at, each = self._at_values(column.codes, leaves, counts, sure, among)
+                np.add.at(pods, at, each)
+        return ByValue(pods[:values], elsewhere)
+
+    def at_other_values(self, kinds: Iterable[PodKind], key: str, values: list[str], empty: bool) -> list[int]:
+        """Pods of these kinds at each of some values that no row has."""
+        counts = dict.fromkeys(values, 0)
+        for kind in kinds:
+            for labels, count in self._outside(kind, empty, None):
+                value = labels.get(key)
+                if value in counts:
+                    counts[value] += count
+        return [counts[value] for value in values]
+
+    def _at_values(
+        self, codes: CodeArray, leaves: IntArray, counts: IntArray, sure: bool, among: BoolArray | None
+    ) -> tuple[IntArray, IntArray]:
+        """The codes at which pods of these leaves count, and how many; nodes without the label are left out."""
+        tree = self.snapshot.tree
+        if tree.one_node_a_leaf or not len(leaves):
+            at = codes[leaves]
+            inside = at != MISSING if among is None else (at != MISSING) & among[leaves]
+            return at[inside], counts[inside]
+        found: list[tuple[int, int]] = []
+        for leaf, count in zip(leaves.tolist(), counts.tolist(), strict=True):
+            rows = np.arange(tree.nodes[leaf], tree.nodes[leaf + 1])
+            values = np.unique(codes[rows if among is None else rows[among[rows]]])
+            if sure and len(values) > 1:
+                continue
+            found += [(code, count) for code in values.tolist() if code != MISSING]
+        if not found:
+            return leaves[:0], counts[:0]
+        return np.array([one[0] for one in found]), np.array([one[1] for one in found])
+
+    def _outside(self, kind: PodKind, empty: bool, among: BoolArray | None) -> Iterable[tuple[Mapping[str, str], int]]:
+        """Labels of the nodes of other pods, and how many pods each has."""
+        for node, count in self._by_node(kind, empty):
+            row = self.snapshot.row_of.get(node)
+            if among is None or (row is not None and among[row]):
+                yield self._labels_of(node, row), count
+        if among is None and not empty:
+            yield from self._elsewhere.get(kind, {}).values()
+
+    def _labels_of(self, name: str, row: int | None) -> Mapping[str, str]:
+        node = self.nodes.get(name)
+        if node is not None:
+            return node.labels
+        return {} if row is None else dict(self.snapshot.table.label_values(row))
+
+    def _by_node(self, kind: PodKind, empty: bool) -> Iterable[tuple[str, int]]:
+        yield from self._other.get(kind, {}).items()
+        if not self._drained and not empty:
+            yield from self._draining.get(kind, {}).items()
+
+    def _places(self, kind: PodKind, empty: bool) -> Places:
+        assumed = self._placed["assumed"].get(kind, [])
+        return assumed if empty else self._placed["admitted"].get(kind, []) + assumed
+
+    def _spread(self, leaves: IntArray, counts: IntArray) -> tuple[IntArray, IntArray]:
+        tree = self.snapshot.tree
+        if tree.one_node_a_leaf or not len(leaves):
+            return leaves, counts
+        rows, starts = gather(tree.nodes, leaves)
+        return rows, np.repeat(counts, np.diff(np.append(starts, len(rows))))
+
+
+def _summed(places: Places) -> tuple[IntArray, IntArray]:
+    if not places:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    leaves, inverse = np.unique(np.concatenate([one[0] for one in places]), return_inverse=True)
+    totals = np.zeros(len(leaves), dtype=np.int64)
+    np.add.at(totals, inverse, np.concatenate([one[1] for one in places]))
+    return leaves[totals != 0], totals[totals != 0]
