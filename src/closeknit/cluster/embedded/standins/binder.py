@@ -1,8 +1,8 @@
-"""Binds pods in place of kube-scheduler: to the first node by name that fits selectors, affinity, taints and room.
+"""Binds pods in place of kube-scheduler: to the first node by name that passes all filters of the stock scheduler.
 
 It is not a second scheduler. Pods that our control plane has placed select their host, which is looked up; the others
-wait in one queue per shape, which is reconciled when a pod joins it or a node changes. Spreading, preferences, pod
-affinity and preemption are left out.
+wait in one queue per shape, which is reconciled when a pod joins it or a node changes. A queue whose pods have rules
+about other pods is reconciled when any pod is bound or gone, too. Preferences and preemption are left out.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from itertools import islice
 import msgspec
 
 from ....dialects import core
+from ....dialects.pod_rules import read_rules
+from ....model.pod_rules import PodRules
 from ....model.shape import Shape
-from ...kinds import NODE, POD
+from ...kinds import NAMESPACE, NODE, POD
 from ...port import Bind, Change, Key, Raw
 from ..loop import ReconcileAt, Step
 from ..store import Store
@@ -42,13 +44,15 @@ class UnboundPods:
 
 
 class Binder:
-    watches = (POD, NODE)
+    watches = (POD, NODE, NAMESPACE)
 
     def __init__(self) -> None:
         self.room = NodeRoom()
         self._lines: dict[Shape, UnboundPods] = {}
         self._line_of: dict[Key, UnboundPods] = {}
         self._free: dict[Shape, None] = {}
+        self._ruled: dict[Shape, None] = {}
+        """The queues whose pods have rules about other pods."""
         self._tied: dict[tuple[str, str], dict[Shape, None]] = {}
         self._tried: list[tuple[Key, str, Shape]] = []
         """Pods that were sent a binding in the last step."""
@@ -60,7 +64,7 @@ class Binder:
             return self._pod_changed(change)
         if change.kind is NODE:
             return self._node_changed(change)
-        return ()
+        return self._namespace_changed(change)
 
     def _pod_changed(self, change: Change) -> Iterable[Shape]:
         pod, key = change.object, change.key
@@ -73,7 +77,7 @@ class Binder:
             self._leave(key)
             if not self.room.is_charged(key):
                 self.room.charge(key, node, shape_of(pod).charge)
-            return ()
+            return list(self._ruled) if self.room.pods.put(key, rules_of(pod).kind, node) else ()
         if not wants_a_node(pod):
             self._leave(key)
             return ()
@@ -89,6 +93,14 @@ class Binder:
             return ()
         return self._wake(name) if self.room.put_node(change.object) else ()
 
+    def _namespace_changed(self, change: Change) -> Iterable[Shape]:
+        meta = change.object["metadata"]
+        if change.type == "DELETED":
+            self.room.pods.namespaces.pop(meta["name"], None)
+        else:
+            self.room.pods.namespaces[meta["name"]] = meta.get("labels") or {}
+        return list(self._ruled)
+
     def _join(self, key: Key, shape: Shape) -> Iterable[Shape]:
         line = self._lines.get(shape)
         if line is None:
@@ -98,6 +110,8 @@ class Binder:
             else:
                 for value in line.pin.values:
                     self._tied.setdefault((line.pin.label, value), {})[shape] = None
+            if shape.rules is not None:
+                self._ruled[shape] = None
         if self._line_of.get(key) is not line:
             self._leave(key)
             self._line_of[key] = line
@@ -118,6 +132,7 @@ class Binder:
             return
         del self._lines[line.shape]
         self._free.pop(line.shape, None)
+        self._ruled.pop(line.shape, None)
         if line.pin is None:
             return
         for value in line.pin.values:
@@ -128,7 +143,7 @@ class Binder:
 
     def _wake(self, node: str) -> Iterable[Shape]:
         """The shapes of the queues that a change of this node may unblock."""
-        awake = list(self._free)
+        awake = list({**self._free, **self._ruled})
         if self._tied:
             awake += self._tied.get(("", node), ())
             known = self.room.nodes.get(node)
@@ -148,17 +163,24 @@ class Binder:
             if pod is None or not wants_a_node(pod):
                 self._leave(pod_key)
                 continue
-            node = self.room.find(line.shape)
+            rules = rules_of(pod)
+            checked = self.room.pods.concern(rules)
+            node = self.room.find_by_rules(line.shape, rules) if checked else self.room.find(line.shape)
+            if node is None and checked and line.shape.rules is None:
+                self._ruled[line.shape] = None
+                yield from _unschedulable(pod, why_not(self.room, line.shape, rules), now)
+                continue
             if node is None:
                 yield from self._report(store, line, now)
                 return
             self.room.charge(pod_key, node, line.shape.charge)
+            self.room.pods.put(pod_key, rules.kind, node)
             line.waiting.pop(pod_key)
             line.unreported.pop(pod_key, None)
             uid = pod["metadata"]["uid"]
             self._tried.append((pod_key, uid, line.shape))
             yield Bind(pod_key.namespace, pod_key.name, node, uid)
-        if line.waiting:
+        if line.waiting and line.shape not in self._ruled:
             yield ReconcileAt(now)
 
     def _take_back(self, store: Store) -> None:
@@ -176,7 +198,7 @@ class Binder:
     def _report(self, store: Store, line: UnboundPods, now: float) -> Iterator[Step]:
         """Report the reason on all pods that do not have it, and update it on the first in the queue."""
         if now >= line.reason_at + REASON_INTERVAL:
-            line.reason, line.reason_at = why_not(self.room, line.shape), now
+            line.reason, line.reason_at = why_not(self.room, line.shape, line.shape.rules), now
         first = next(iter(line.waiting))
         for key in {first: None, **line.unreported}:
             pod = store.find(POD, key.namespace, key.name)
@@ -197,7 +219,14 @@ def wants_a_node(pod: Raw) -> bool:
 
 
 def shape_of(pod: Raw) -> Shape:
-    return core.plain_shape(msgspec.convert(pod["spec"], core.PodSpec))
+    plain = core.plain_shape(msgspec.convert(pod["spec"], core.PodSpec))
+    rules = rules_of(pod)
+    return plain.ruled(rules, None) if rules.asks else plain
+
+
+def rules_of(pod: Raw) -> PodRules:
+    meta = pod["metadata"]
+    return read_rules(meta.get("namespace") or "default", meta.get("labels") or {}, {**pod["spec"], "nodeName": None})
 
 
 def _unschedulable(pod: Raw, reason: str, now: float) -> Iterator[Step]:

@@ -9,7 +9,7 @@ from ....model.shape import Shape
 from ...kinds import DAEMON_SET
 from ...port import Create, Raw
 from .children import pod
-from .room import NAME_FIELD
+from .node_affinity import NAME_FIELD
 
 HASH = "controller-revision-hash"
 GENERATION, GENERATION_NOTE = "pod-template-generation", "deprecated.daemonset.template.generation"

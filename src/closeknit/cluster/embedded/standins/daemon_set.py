@@ -33,9 +33,10 @@ from .children import (
     status_write,
 )
 from .daemon_pods import GENERATION_NOTE, HASH, generation, hash_of, new_pod, shape_of, target
+from .node_affinity import attracts
 from .pace import ReconcileThrottle
 from .revisions import Revisions, revisions
-from .room import attracts, repels
+from .room import repels
 
 
 class Pair(NamedTuple):

@@ -28,7 +28,8 @@ from ....model.node import Node
 from ....model.resources import PODS, amounts
 from ....model.shape import Shape
 from ...port import Raw
-from .room import HOSTNAME, attracts, repels
+from .node_affinity import attracts
+from .room import HOSTNAME, repels
 
 CONFIG_MAP, NAMESPACE = "closeknit-node-groups", "kube-system"
 GROUP, REQUEST = PREFIX + "node-group", PREFIX + "provisioning-request"

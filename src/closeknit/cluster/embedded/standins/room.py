@@ -15,12 +15,14 @@ import msgspec
 
 from ....dialects import core
 from ....model.node import Node
+from ....model.pod_rules import PodRules
 from ....model.resources import PODS
-from ....model.shape import HARD_EFFECTS, Requirement, Shape, Taint, Term
+from ....model.shape import HARD_EFFECTS, Shape, Taint
 from ...port import Key, Raw
+from .bound_pods import BoundPods
+from .node_affinity import NAME_FIELD, attracts
 
 HOSTNAME = "kubernetes.io/hostname"
-NAME_FIELD = "metadata.name"
 SEARCHES = 128
 """Maximum number of searches in the cache; the oldest is dropped."""
 CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
@@ -69,6 +71,7 @@ class NodeRoom:
 
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
+        self.pods = BoundPods(self.nodes)
         self._used: dict[str, dict[str, int]] = {}
         self._charges: dict[Key, tuple[str, tuple[tuple[str, int], ...]]] = {}
         self._labels: dict[str, dict[str, dict[str, None]]] = {HOSTNAME: {}}
@@ -120,6 +123,7 @@ class NodeRoom:
     def release(self, key: Key) -> str | None:
         """Release a pod's capacity; the node that has room again, or None if the pod used none."""
         known = self._charges.pop(key, None)
+        self.pods.drop(key)
         if known is None:
             return None
         node, amounts = known
@@ -143,6 +147,13 @@ class NodeRoom:
                 return name
             search.drop_first()
         return None
+
+    def find_by_rules(self, shape: Shape, rules: PodRules) -> str | None:
+        """The first node by name that has room and that the pod's rules about other pods admit."""
+        pin = pin_of(shape)
+        names = sorted(self._candidates(shape)) if pin is None else self.pinned(pin)
+        able = (name for name in names if self._takes(name, shape))
+        return next((name for name in able if not self.pods.refusal(name, shape, rules)), None)
 
     def pinned(self, pin: Pin) -> list[str]:
         if not pin.label:
@@ -209,33 +220,14 @@ def repels(node: Node, shape: Shape) -> bool:
     )
 
 
-def attracts(node: Node, shape: Shape) -> bool:
-    """Whether the node matches the shape's node selector and a term of its affinity."""
-    if any(node.labels.get(key) != value for key, value in shape.selector):
-        return False
-    return shape.required is None or any(_meets(node, term) for term in shape.required)
-
-
-def _meets(node: Node, term: Term) -> bool:
-    if not term.labels and not term.fields:
-        return False
-    return all(one.admits(node.labels.get(one.key)) for one in term.labels) and all(
-        _names(one, node.name) for one in term.fields
-    )
-
-
-def _names(one: Requirement, name: str) -> bool:
-    return one.key == NAME_FIELD and one.operator in ("In", "NotIn") and one.admits(name)
-
-
-def why_not(room: NodeRoom, shape: Shape) -> str:
+def why_not(room: NodeRoom, shape: Shape, rules: PodRules | None = None) -> str:
     """kube-scheduler's message for a pod that fits on no node."""
     if not room.nodes:
         return "no nodes available to schedule pods"
     causes: dict[str, int] = {}
     beyond_help = 0
     for name, node in room.nodes.items():
-        found, hopeless = _causes(room, name, node, shape)
+        found, hopeless = _causes(room, name, node, shape, rules)
         beyond_help += hopeless
         for one in found:
             causes[one] = causes.get(one, 0) + 1
@@ -250,7 +242,7 @@ def why_not(room: NodeRoom, shape: Shape) -> str:
     )
 
 
-def _causes(room: NodeRoom, name: str, node: Node, shape: Shape) -> tuple[list[str], bool]:
+def _causes(room: NodeRoom, name: str, node: Node, shape: Shape, rules: PodRules | None) -> tuple[list[str], bool]:
     """Why a pod does not fit on a node, and whether removing other pods would not help."""
     if node.unschedulable and not any(one.tolerates(CORDON) for one in shape.tolerations):
         return ["node(s) were unschedulable"], True
@@ -259,6 +251,8 @@ def _causes(room: NodeRoom, name: str, node: Node, shape: Shape) -> tuple[list[s
     if not attracts(node, shape):
         return ["node(s) didn't match Pod's node affinity/selector"], True
     lacking = room.lacks(name, shape)
+    if not lacking and rules is not None:
+        return [room.pods.refusal(name, shape, rules)], bool(rules.refused or rules.where)
     need = dict(shape.charge)
     never = any(need[resource] > node.allocatable.get(resource, 0) for resource in lacking)
     return ["Too many pods" if resource == PODS else f"Insufficient {resource}" for resource in lacking], never
