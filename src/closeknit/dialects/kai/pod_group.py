@@ -215,7 +215,7 @@ class _Tree:
         written, total = _optional(field, least), sum(child.least for child in children)
         if name and field.given and not excluded and written != total:
             field.wrong(
-                f"is {written} on a sub-group with children, which need {total} pods",
+                f"is {written} on a sub-group with children, which need {total} {'pod' if total == 1 else 'pods'}",
                 f"remove it, or use minSubGroup: {len(children)}",
             )
         return None

@@ -97,6 +97,25 @@ def test_a_level_without_a_topology_is_refused_where_it_is_written() -> None:
     ]
 
 
+def test_a_mistake_in_one_object_does_not_hide_those_in_another() -> None:
+    bounds = {"topology": "network", "requiredTopologyLevel": "rak"}
+    wrong = an_object("scheduling.run.ai/v2alpha2", "PodGroup", {"minMember": 1, "topologyConstraint": bounds}, "g")
+    assert mistakes(NETWORK, a_pod("p"), a_pod("p"), wrong) == [
+        "f: Pod p: metadata.name: is there a second time; remove one of the two objects",
+        'f: PodGroup g: spec.topologyConstraint.requiredTopologyLevel: is "rak", '
+        'which is not a level of Topology "network"; did you mean rack?',
+    ]
+
+
+def test_levels_are_not_checked_against_a_topology_with_mistakes() -> None:
+    levels = [{"nodeLabel": "rack"}, {"nodeLabel": "rack"}]
+    bounds = {"topology": "t", "requiredTopologyLevel": "rack"}
+    group_of_rack = an_object("scheduling.run.ai/v2alpha2", "PodGroup", {"minMember": 1, "topologyConstraint": bounds})
+    assert mistakes(an_object("kai.scheduler/v1alpha1", "Topology", {"levels": levels}, "t"), group_of_rack) == [
+        'f: Topology t: spec.levels[1].nodeLabel: is "rack" a second time; name each level once'
+    ]
+
+
 def test_the_pods_of_an_unknown_owner_are_one_group() -> None:
     owner = reference("example.com/v1", "Thing", "t", "u")
     one = group(an_object("example.com/v1", "Thing", {}, "t", uid="u"), a_pod("a", owner), a_pod("b", owner))

@@ -63,6 +63,8 @@ class _Files:
         self.named: dict[tuple[str, str], list[Found]] = {}
         self.sets: dict[int, tuple[Chain, list[Found]]] = {}
         self.have_pods: set[int] = set()
+        self.is_unclear = False
+        """Whether a Topology has mistakes, so that its levels are not known."""
 
     def grouped(self) -> GroupedObjects:
         result = self.result
@@ -77,8 +79,7 @@ class _Files:
         for chain, pods in self.sets.values():
             result.take(group_pods(chain, pods, self.like_kai, result.topologies))
         self._add_given()
-        if not result.mistakes:
-            self._check()
+        self._check()
         if result.mistakes:
             result.groupings, result.gangs = [], []
         return result
@@ -95,6 +96,7 @@ class _Files:
         if key_of(identity) in TOPOLOGIES:
             identity.check_name()
             topology = topology_of(identity.field)
+            self.is_unclear |= topology is None
             if topology is not None and (key_of(identity) == TOPOLOGY or topology.name not in self.result.topologies):
                 self.result.topologies[topology.name] = topology
         elif key_of(identity) == QUEUE:
@@ -154,6 +156,7 @@ class _Files:
     def _check(self) -> None:
         """Read every group as a scheduler would; mistakes in one that was made are those of its job."""
         known = self.result.topologies if self.result.topologies or self.is_complete else None
+        known = None if self.is_unclear else known
         for one in self.result.groupings:
             pods = [(one.where, pod) for pod in one.pods]
             gang = read_gang((one.where, one.pod_group), pods, known)
