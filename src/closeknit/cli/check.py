@@ -99,7 +99,7 @@ def command(
         checks = CHECKS | kai_checks(known_topologies(objects)) | dict.fromkeys(GROUP_KINDS, _read_as_group)
         readings = read(telling(objects), gates, checks)
         verdicts = [_warned(_verdict(reading, gates, laid), groups.warnings) for reading in readings]
-        of_groups = {mistake.what for mistake in groups.mistakes}
+        of_groups = {mistake.what.rpartition(" of ")[2] for mistake in groups.mistakes}
         verdicts = _merged(verdicts, [*unread, *groups.mistakes])
         verdicts = [_located(one, objects) if one.what in of_groups else one for one in verdicts]
     verdicts = [*_refused(verdicts, objects, gates), *pools.values()]
@@ -193,7 +193,8 @@ def _merged(verdicts: Sequence[CheckResult], unread: Sequence[Mistake]) -> list[
     for mistake in unread:
         if mistake.field and (mistake.where, mistake.what, mistake.field) in said:
             continue
-        places = (i for i, one in enumerate(merged) if (one.where, one.what) == (mistake.where, mistake.what))
+        names = (mistake.what, mistake.what.rpartition(" of ")[2])  # also what was made for an object
+        places = (i for i, one in enumerate(merged) if one.where == mistake.where and one.what in names)
         place = next(places, None)
         if place is None:
             merged.append(CheckResult(mistake.where, mistake.what, "wrong", (mistake,)))

@@ -163,9 +163,24 @@ class _Files:
             if isinstance(gang, Gang):
                 self.result.gangs.append(replace(gang, owner=one.owner))
             else:
-                of = f" of {one.owner}" if one.owner else ""
-                self.result.mistakes += [replace(mistake, what=mistake.what + of) for mistake in gang]
+                self.result.mistakes += [_of_owner(mistake, one) for mistake in gang]
 
 
 def _skips(raw: Raw) -> bool:
     return ObjectIdentity.of("", raw).field.at("metadata", "annotations", keys.SKIP).text() == "true"
+
+
+WRITTEN_IN = {
+    "spec.topologyConstraint.topology": keys.TOPOLOGY,
+    "spec.topologyConstraint.requiredTopologyLevel": keys.REQUIRED,
+    "spec.topologyConstraint.preferredTopologyLevel": keys.PREFERRED,
+}
+"""The annotation of a job that a field of its PodGroup comes from."""
+
+
+def _of_owner(mistake: Mistake, grouping: Grouping) -> Mistake:
+    """The mistake where its author finds it: in an annotation of the job, or else in the group that was made for it."""
+    key = WRITTEN_IN.get(mistake.field, "")
+    if grouping.owner and key in (grouping.pod_group["metadata"].get("annotations") or {}):
+        return replace(mistake, what=grouping.owner, field=f"metadata.annotations[{key}]")
+    return replace(mistake, what=f"{mistake.what} of {grouping.owner}") if grouping.owner else mistake
