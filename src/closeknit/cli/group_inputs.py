@@ -22,7 +22,7 @@ from ..model.gang import Gang
 from ..model.gates import Gates
 from ..model.mistake import Mistake, refuse
 from ..observe.group_world import GroupWorld, charge_bound, read_groups
-from ..observe.nodes import TREES, FileNodes
+from ..observe.nodes import TREES, FileNodes, holds_pools
 from ..observe.pods import grouped_pods
 from .inputs import read_columns
 from .options import gates_of
@@ -79,6 +79,9 @@ def nodes_of_cluster(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of `load_groups` for the manifests of a whole cluster: their nodes, pods and topologies."""
     kinds: dict[str, set[str]] = {"Node": set(), "Pod": set()}
     for file in (file for path in options["cluster"] for file in files_of(path)):
+        if holds_pools(file):
+            kinds["Node"].add(file)
+            continue
         for _, raw in documents(file):
             if raw["kind"] in kinds:
                 kinds[raw["kind"]].add(file)

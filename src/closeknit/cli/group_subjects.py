@@ -17,6 +17,8 @@ from ..model.reason import Why, reason
 from ..model.request import Order
 from ..observe.group_world import GroupWorld
 from ..report.group_diagnosis import group_diagnosis, group_diagnosis_json
+from ..report.group_picture import group_picture
+from ..report.group_plan import GangPlan, group_plan, plan_json
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -80,29 +82,39 @@ def refused_gang(gang: Gang, result: GroupResult) -> dict[str, Any]:
 
 
 class GroupAnswer(NamedTuple):
-    """What `explain` found for a gang."""
+    """What was found for a gang; `plan` and its `picture` are there if it fits and was asked where."""
 
     gang: Gang
     result: GroupResult
     remedies: tuple[Remedy, ...] = ()
+    plan: GangPlan | None = None
+    picture: tuple[str, ...] = ()
 
     def lines(self, wide: bool = False) -> Iterator[str]:
-        if self.result.fits:
+        if self.plan is not None:
+            yield from self.picture
+        elif self.result.fits:
             yield f"{self.gang.title} fits; `closeknit place` shows where"
         else:
             yield from group_diagnosis(self.gang, self.result, self.remedies, wide)
 
     def data(self) -> dict[str, Any]:
+        if self.plan is not None:
+            return {**plan_json(self.plan), "job": gang_identity(self.gang)}
         if self.result.fits:
             return {"fits": True, "group": self.gang.key, "job": gang_identity(self.gang)}
         return {**refused_gang(self.gang, self.result), **group_diagnosis_json(self.gang, self.result, self.remedies)}
 
 
-def explained_gang(world: GroupWorld, gang: Gang, policy: Policy, options: GroupOptions) -> GroupAnswer:
-    """Why a gang does not fit and what would help; if it fits, it takes its room."""
+def explained_gang(
+    world: GroupWorld, gang: Gang, policy: Policy, options: GroupOptions, is_drawn: bool = False, wide: bool = False
+) -> GroupAnswer:
+    """Why a gang does not fit and what would help; if it fits, it takes its room, and with `is_drawn` it is drawn."""
     result = placed_gang(world, gang, policy, options)
-    if result.fits:
-        commit(world.columns, result)
-        return GroupAnswer(gang, result)
-    case = GroupCase(world.columns, world.trees, gang.request, policy, options.order, options.steps)
-    return GroupAnswer(gang, result, group_remedies(case, result))
+    if not result.fits:
+        case = GroupCase(world.columns, world.trees, gang.request, policy, options.order, options.steps)
+        return GroupAnswer(gang, result, group_remedies(case, result))
+    plan = group_plan(gang, world.columns, world.trees, result) if is_drawn else None
+    picture = () if plan is None else tuple(group_picture(plan, everything=wide))
+    commit(world.columns, result)
+    return GroupAnswer(gang, result, plan=plan, picture=picture)

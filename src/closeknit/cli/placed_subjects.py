@@ -68,18 +68,23 @@ def load_placeables(paths: Sequence[str], cluster: Mapping[str, Any]) -> Placeab
 
 def _load(paths: Sequence[str], gates: Gates, cluster: Mapping[str, Any]) -> Placeables:
     given = given_files(paths)
-    options = {**cluster, "nodes": [*cluster["nodes"], *given.files_with("Node")]}
+    options = {name: value for name, value in cluster.items() if name != "context"}
+    options["nodes"] = [*cluster["nodes"], *given.files_with("Node")]
     if not given.shares.has_groups:
         nodes, jobs = load_jobs(jobs_of(given.objects, paths, gates), gates, options)
         return Placeables([*jobs], gates, nodes)
     groups = load_groups(given, cluster)
-    others = [one for one in given.shares.others if not _is_bound(one[1])]
-    found = jobs_of(others, (), gates)
+    found = jobs_beside(given, gates)
     if not found:
         check_any(groups.gangs, given)
         return Placeables([*groups.gangs], gates, None, groups)
     nodes, jobs = load_jobs(found, gates, options)
     return Placeables(_in_order(given, groups.gangs, jobs), gates, nodes, groups)
+
+
+def jobs_beside(given: GivenFiles, gates: Gates) -> list[GivenJob]:
+    """The jobs of Kueue among files with groups; pods that run already are no jobs to place."""
+    return jobs_of([one for one in given.shares.others if not _is_bound(one[1])], (), gates)
 
 
 def _is_bound(raw: Mapping[str, Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -9,15 +10,20 @@ import click
 from ..decide.obstacles import Obstacles
 from ..decide.what_if import Story, WhatIfOptions, play
 from ..dialects import timestamps
+from ..engine.policy import Policy
 from ..model.mistake import not_there, refuse
 from ..observe.given_jobs import Asked, add_jobs
 from ..report.what_if import WhatIfAnswer, narrative
 from ..report.what_if_data import as_data
 from .cluster import KUBECTL, check_stdin, cluster_options, home_of, load, tell
+from .group_inputs import check_any, given_files, has_groups, load_groups, nodes_of_cluster
+from .group_subjects import GroupOptions, explained_gang, group_options
 from .hints import hint
 from .jobs import read_jobs
 from .naming import is_manifest, meant
+from .options import gates_of
 from .output import OUTPUT, emit, write
+from .placed_subjects import jobs_beside
 from .progress import Progress
 from .standings import StandingQuery
 from .target import NAMESPACE
@@ -41,6 +47,9 @@ WAITS = 3
     \b
       closeknit what-if train.yaml
       closeknit what-if job/train -n team-a
+
+    Groups of pods of KAI, Kubernetes, Volcano and Grove are placed on the nodes of --cluster as they are now, without
+    queues: would they fit, where, and if not, what would help? Change the files to ask about other nodes and pods.
 
     To save a cluster to a file, use the command below; add jobsets and the other kinds of jobs that your cluster has.
     A file saved with -o json loads faster. --cluster also accepts a folder of such files.
@@ -66,12 +75,23 @@ WAITS = 3
     metavar="RFC3339",
     help="The simulated time, such as 2026-01-31T12:00:00Z; default: now, or the newest timestamp in the manifests.",
 )
+@group_options
 @OUTPUT
 def command(
-    jobs: tuple[str, ...], namespace: str | None, output: str | None, checks: str, now: str | None, **cluster: Any
+    jobs: tuple[str, ...],
+    namespace: str | None,
+    output: str | None,
+    checks: str,
+    now: str | None,
+    order: str,
+    steps: int,
+    **cluster: Any,
 ) -> int:
     paths = [word for word in jobs if is_manifest(word)]
     check_stdin(cluster["cluster"], paths, cluster["config"])
+    of_groups = GroupOptions.of(order, steps)
+    if paths and has_groups(paths):
+        return _of_groups(paths, of_groups, output, cluster)
     at = None if now is None else _moment(now)
     loaded, gates = load(**cluster)
     given = read_jobs(paths, gates) if paths else []
@@ -100,6 +120,26 @@ def command(
     else:
         write(narrative(answer, wide=output == "wide"))
     return 0 if answer.all_admitted else WAITS
+
+
+def _of_groups(paths: Sequence[str], options: GroupOptions, output: str | None, cluster: dict[str, Any]) -> int:
+    """Groups of pods have no queue here: would they fit now, each after those before it?"""
+    given, gates = given_files(paths), gates_of(**cluster)
+    if jobs_beside(given, gates):
+        remedy = "ask about them in two commands; `closeknit place` takes both"
+        raise refuse("jobs with a queue and groups of pods are given together", remedy, where=", ".join(paths))
+    groups = load_groups(given, nodes_of_cluster(cluster))
+    check_any(groups.gangs, given)
+    world, policy = groups.world, Policy.of(gates)
+    answers = []
+    for gang in groups.gangs:
+        made = explained_gang(world, gang, policy, options, is_drawn=True, wide=output == "wide")
+        answers.append(made)
+        if output not in ("json", "yaml"):
+            write(made.lines(wide=output == "wide"))
+    if output in ("json", "yaml"):
+        emit(answers[0].data() if len(answers) == 1 else [one.data() for one in answers], output)
+    return 0 if all(one.result.fits for one in answers) else WAITS
 
 
 def _present(ask: StandingQuery, word: str, home: str) -> Asked:
