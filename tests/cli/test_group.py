@@ -120,7 +120,7 @@ def test_a_level_that_the_topology_lacks_is_told_at_the_job(run: Run) -> None:
     ran = run("group", *written(job=JOB.replace("placement: zone", "placement: row"), topology=TOPOLOGY))
     assert ran.code == 2
     assert ran.err == (
-        "error: job.yaml:2:1: PodGroup default/pg-train of Job train: spec.topologyConstraint.requiredTopologyLevel: "
+        "error: job.yaml:8:5: Job train: metadata.annotations[kai.scheduler/topology-required-placement]: "
         'is "row", which is not a level of Topology "network"; the levels are zone, rack\n'
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -53,6 +53,14 @@ def _checked_name(_context: click.Context, _option: click.Parameter, name: str) 
     "--name", default="default", show_default=True, callback=_checked_name, help="The name of the proposed objects."
 )
 @click.option("--levels", metavar="KEY,KEY,...", help="Use these labels, coarse to fine, instead of guessing.")
+@click.option(
+    "--for",
+    "scheduler",
+    type=click.Choice(["kueue", "kai"]),
+    default="kueue",
+    show_default=True,
+    help="kai: propose a Topology of KAI-Scheduler.",
+)
 @SELECTOR
 @gate_options
 @OUTPUT
@@ -60,6 +68,7 @@ def suggest(
     nodes: tuple[str, ...],
     name: str,
     levels: str | None,
+    scheduler: str,
     selector: tuple[str, ...],
     feature_gates: str,
     profile: str,
@@ -102,19 +111,19 @@ def suggest(
         suggestion = suggest_from_keys(table, told.levels, labels)
     for warning in read.warnings:
         click.echo(f"warning: {warning}", err=True)
+    manifests = suggestion.manifests(name, scheduler == "kai")
     if output == "json":
-        emit(_plain(suggestion, name), "json")
+        emit(_plain(suggestion, manifests), "json")
     else:
-        _tell(suggestion, name, output)
+        _tell(suggestion, manifests, output)
     return 0 if suggestion.levels else REFUSED
 
 
-def _tell(suggestion: Suggestion, name: str, output: str | None) -> None:
+def _tell(suggestion: Suggestion, manifests: Sequence[dict[str, Any]], output: str | None) -> None:
     """Print the proposal; with `-o yaml`, stdout has only the manifests."""
     aside = output == "yaml" or not suggestion.levels
     for line in _words(suggestion, wide=output == "wide"):
         click.echo(line, err=aside)
-    manifests = suggestion.manifests(name)
     if manifests and output != "yaml":
         click.echo("Manifests (-o yaml prints only these, for `kubectl apply -f -` or --topology FILE):\n")
     for index, manifest in enumerate(manifests):
@@ -167,7 +176,7 @@ def _table(levels: Iterable[SuggestedLevel], wide: bool) -> Iterator[str]:
     yield ""
 
 
-def _plain(suggestion: Suggestion, name: str) -> dict[str, Any]:
+def _plain(suggestion: Suggestion, manifests: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {
         "text": suggestion.text,
         "levels": [
@@ -182,5 +191,5 @@ def _plain(suggestion: Suggestion, name: str) -> dict[str, Any]:
         "nodeLabels": suggestion.node_labels,
         "problems": list(suggestion.problems),
         "remarks": list(suggestion.remarks),
-        "manifests": suggestion.manifests(name),
+        "manifests": list(manifests),
     }

@@ -24,6 +24,7 @@ from ..model.topology import HOSTNAME
 from ..state.table import MISSING, BoolArray, IntArray, LabelColumn, NodeTable
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
+KAI_VERSION = "kai.scheduler/v1alpha1"
 SHOWN = 3
 ANY_NODE = "kubernetes.io/os"
 ACCELERATORS = ("gpu", "tpu", "neuron", "accelerator")
@@ -62,17 +63,23 @@ class Suggestion:
     def levels(self) -> tuple[str, ...]:
         return tuple(level.key for level in self.picture)
 
-    def manifests(self, name: str) -> list[dict[str, Any]]:
-        """A Topology and a ResourceFlavor that uses it, both of this name; none if nothing is proposed."""
+    def manifests(self, name: str, is_for_kai: bool = False) -> list[dict[str, Any]]:
+        """A Topology and a ResourceFlavor that uses it, both of this name; none if nothing is proposed.
+
+        For KAI a Topology alone: its PodGroups name it themselves.
+        """
         if not self.levels:
             return []
+        topology = {
+            "apiVersion": KAI_VERSION if is_for_kai else API_VERSION,
+            "kind": "Topology",
+            "metadata": {"name": name},
+            "spec": {"levels": [{"nodeLabel": key} for key in self.levels]},
+        }
+        if is_for_kai:
+            return [topology]
         return [
-            {
-                "apiVersion": API_VERSION,
-                "kind": "Topology",
-                "metadata": {"name": name},
-                "spec": {"levels": [{"nodeLabel": key} for key in self.levels]},
-            },
+            topology,
             {
                 "apiVersion": API_VERSION,
                 "kind": "ResourceFlavor",

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from .clusters import ELEVEN, RACK, TWELVE, ZONE, Raw, hyper_node, node, nodes, topology
+from .clusters import ELEVEN, RACK, TWELVE, ZONE, Raw, hyper_node, kai_job, node, nodes, topology
 from .conftest import Run
 
 
@@ -96,3 +96,11 @@ def test_a_broken_tree_of_hyper_nodes_is_reported_and_the_others_are_shown(
     assert "spec.members" in ran.err
     assert "zone-a" in ran.out
     assert "hypernode" not in ran.out
+
+
+def test_the_topology_that_is_suggested_for_kai_is_one_that_its_jobs_can_name(run: Run) -> None:
+    ran = run("topology", "suggest", "--nodes", nodes(ELEVEN), "--for", "kai", "--name", "network", "-o", "json")
+    (made,) = json.loads(ran.out)["manifests"]
+    assert made["apiVersion"] == "kai.scheduler/v1alpha1"
+    placed = run("place", [made, kai_job("train", 3, required=ZONE)], "--nodes", nodes(ELEVEN), "-o", "json")
+    assert json.loads(placed.out)["groups"][0]["domain"] == ["zone-a"]

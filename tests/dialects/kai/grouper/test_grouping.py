@@ -223,7 +223,7 @@ def test_a_job_that_skips_the_grouper_is_in_the_group_that_its_template_names() 
 def test_levels_of_a_job_are_checked_against_the_topologies_among_the_files() -> None:
     job = a_job(2, {keys.TOPOLOGY: "network", keys.REQUIRED: "rak"})
     assert mistakes(job, NETWORK) == [
-        "f: PodGroup default/pg-j of Job j: spec.topologyConstraint.requiredTopologyLevel: "
+        "f: Job j: metadata.annotations[kai.scheduler/topology-required-placement]: "
         'is "rak", which is not a level of Topology "network"; did you mean rack?'
     ]
 
