@@ -17,7 +17,7 @@ def walked(count: list[int], tie: list[int], need: int, ascending: bool) -> Doma
     counts, ties = np.array(count), np.array(tie)
     order = np.lexsort((ties, counts if ascending else -counts))
     nobody = np.zeros(len(counts), dtype=np.int64)
-    return fill_in_order(order, DomainRoom(counts, counts, nobody, None), need, 0, ascending)
+    return fill_in_order(order, DomainRoom(counts, counts, nobody, None), need, 0, tight=not ascending)
 
 
 def plain(share: DomainShare | None) -> dict[int, int] | None:
@@ -57,3 +57,4 @@ def test_the_worked_example() -> None:
     count = np.array([4, 2, 3, 2])
     assert plain(fill(count, count, 6, ascending=False)) == {0: 4, 1: 2}
     assert plain(fill(count, count, 6, ascending=True)) == {1: 2, 2: 2, 3: 2}
+    assert plain(fill(count, count, 6, ascending=False, tight=False)) == {0: 4, 2: 2}

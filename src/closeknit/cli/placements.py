@@ -101,9 +101,9 @@ def _group(given: Raw, atlas: Atlas) -> PodSetPlaces:
     if assignment is None:
         return PodSetPlaces(given.get("name", ""), count, flavors, (), {})
     if not assignment.by_host or len(assignment.levels) > 1:
-        return PodSetPlaces(given.get("name", ""), count, flavors, assignment.levels, dict(assignment.domains))
+        return PodSetPlaces(given.get("name", ""), count, flavors, assignment.levels, assignment.pods_by_domain)
     levels = next((found for flavor in flavors if (found := atlas.levels.get(flavor))), assignment.levels)
-    pods = {atlas.path(path[-1], levels): number for path, number in assignment.domains}
+    pods = {atlas.path(path[-1], levels): number for path, number in assignment.pods_by_domain.items()}
     known = all(len(path) == len(levels) for path in pods)
     return PodSetPlaces(given.get("name", ""), count, flavors, levels if known else (HOSTNAME,), pods)
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..engine.count import still_hold
 from ..engine.fit import fit_of
+from ..engine.gang import summed
 from ..state.ledger import Holding
 from ..state.mirror import Usage
 from .entry import Entry
@@ -76,10 +77,10 @@ def _has_room(world: World, place: Usage) -> bool:
     if snapshot is None or not (place.shape.requests or "VerifyBeforeAdmit" in world.gates):
         return False
     leaves = np.fromiter((snapshot.tree.leaf_of.get(path, -1) for path in paths), dtype=np.int64, count=len(paths))
-    counts = np.array(place.assignment.counts, dtype=np.int64)
     if (leaves < 0).any():
         return False
-    return still_hold(snapshot, world.policy, place.shape, leaves, counts)
+    counts = np.array(place.assignment.counts, dtype=np.int64)
+    return still_hold(snapshot, world.policy, place.shape, *summed(leaves, counts))
 
 
 def _together(world: World, wanted: list[Usage]) -> bool:

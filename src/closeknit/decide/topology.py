@@ -109,6 +109,8 @@ def _not_elastic(constraints: Constraints) -> str | None:
     for kind in ("required", "preferred"):
         if any(getattr(one, kind) is not None for one in constraints):
             return f"{kind} topology is not supported with ElasticJobsViaWorkloadSlices"
+    if any(one.replicas is not None for one in constraints):
+        return "placement per replica is not supported with ElasticJobsViaWorkloadSlices"
     return None
 
 
@@ -322,12 +324,13 @@ def _still_needed(
     """The places of a pod set without those on lost hosts that its unfinished pods do not need.
 
     Example: 8 pods on a×3 b×3 c×2, 6 of them finished, c lost: the 2 remaining pods have room on a×3 b×3. A pod set
-    with slices keeps all its places, because pods that move into another slice's places would break their own slice.
+    with slices or replicas keeps all its places, because pods that move into the places of another slice would break
+    their own.
     """
     pod_set, done = workload.pod_set(given.name), workload.status.reclaimable.get(given.name, 0)
     kept = sum(count for path, count in places.domains if path[-1] not in lost)
-    sliced = any(one.slices for one in workload.request.constraints(given.name))
-    if "ReuseFinishedPlaces" not in gates or pod_set is None or sliced or not done or not kept:
+    divided = any(one.slices or one.replicas for one in workload.request.constraints(given.name))
+    if "ReuseFinishedPlaces" not in gates or pod_set is None or divided or not done or not kept:
         return places
     missing = max(0, min(given.count, pod_set.count - done) - kept)
     domains: list[tuple[Path, int]] = []

@@ -1,10 +1,11 @@
-"""Annotations that control simulated pods and machines: their keys, and how their values are parsed.
+"""Annotations of ours, on how jobs are placed and how simulated pods and machines behave: their keys and values.
 
     on a pod     closeknit.dev/start-time: 3s        time until its containers run
                  closeknit.dev/run-time:   2m±10%    time until they exit, or `forever`
                  closeknit.dev/exit-code:  "3"       their exit code
                  closeknit.dev/fail-after: 30s       they fail after this time, unless they exit before
                  closeknit.dev/hostfile:   openmpi   a ConfigMap with host files; also on the job
+                 closeknit.dev/placement-order:  spread    and others on how to place; see `kueue/per_replica`
     on a node    closeknit.dev/failed:  "true"       the machine is down: no heartbeat, and its pods are lost
                  closeknit.dev/cut-off: "true"       its pods run on, but it reports nothing until it is back
                  closeknit.dev/slow:    "2.0"        its pods take twice as long
@@ -24,6 +25,10 @@ PREFIX = "closeknit.dev/"
 START_TIME, RUN_TIME = PREFIX + "start-time", PREFIX + "run-time"
 EXIT_CODE, FAIL_AFTER = PREFIX + "exit-code", PREFIX + "fail-after"
 FAILED, CUT_OFF, SLOW = PREFIX + "failed", PREFIX + "cut-off", PREFIX + "slow"
+
+PER_REPLICA, SPREAD = PREFIX + "podset-per-replica", PREFIX + "podset-spread-topology"
+ORDER = PREFIX + "placement-order"
+"""How pods are placed; `kueue/per_replica` reports mistakes in the values."""
 
 HOSTFILE = PREFIX + "hostfile"
 HOSTFILES = {"openmpi": ("hostfile", "rankfile"), "torchrun": ("torchrun",)}
@@ -68,9 +73,17 @@ def launcher(text: str) -> str:
     return text
 
 
-OF_JOBS: Readers = {HOSTFILE: launcher}
+OF_JOBS: Readers = {HOSTFILE: launcher, ORDER: str}
 """Keys on a job or on its pod template."""
-OF_PODS: Readers = {**OF_JOBS, START_TIME: duration, RUN_TIME: duration, FAIL_AFTER: duration, EXIT_CODE: exit_code}
+OF_PODS: Readers = {
+    **OF_JOBS,
+    START_TIME: duration,
+    RUN_TIME: duration,
+    FAIL_AFTER: duration,
+    EXIT_CODE: exit_code,
+    PER_REPLICA: str,
+    SPREAD: str,
+}
 OF_NODES: Readers = {FAILED: _switch, CUT_OFF: _switch, SLOW: slowness}
 WRITTEN = tuple(
     PREFIX + name for name in ("rank", "node-group", "provisioning-request", "admission-check", "attempt", "pod-sets")

@@ -34,11 +34,11 @@ class DomainShare(NamedTuple):
 NOTHING = DomainShare(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
 
-def fill(count: IntArray, tie: IntArray, need: int, ascending: bool) -> DomainShare | None:
+def fill(count: IntArray, tie: IntArray, need: int, ascending: bool, tight: bool = True) -> DomainShare | None:
     """Spread `need` over domains that hold `count` each; None if they cannot hold it.
 
     Descending, fill([4, 2, 3, 2], need=6) gives 4 to the first and 2 to the second: the 3 would hold it too, but 2 is
-    tighter. Ascending it gives 2, 2 to the twos and 2 to the three.
+    tighter. Without `tight` the 3 gets it. Ascending it gives 2, 2 to the twos and 2 to the three.
     """
     if need <= 0:
         return NOTHING
@@ -54,7 +54,7 @@ def fill(count: IntArray, tie: IntArray, need: int, ascending: bool) -> DomainSh
     whole = (left - 1) // value
     left -= whole * value
     last = int(equal[whole])
-    if not ascending and left < value:
+    if tight and not ascending and left < value:
         tighter = _tightest(count, tie, left, value)
         last = last if tighter is None else tighter
     at = np.concatenate((better, equal[:whole], (last,)))
@@ -147,8 +147,10 @@ def best_fit(holds: DomainRoom, start: int, need: int, leaders: int) -> int:
     return start + int(positions[np.argmin(count[positions])]) if len(positions) else start
 
 
-def fill_in_order(order: IntArray, holds: DomainRoom, need: int, leaders: int, ascending: bool) -> DomainShare | None:
+def fill_in_order(order: IntArray, holds: DomainRoom, need: int, leaders: int, tight: bool) -> DomainShare | None:
     """Walk the domains in this order and give each what it holds, the leader to the first that can take it.
+
+    With `tight`, the last one is the tightest that holds the rest.
 
     Domains that were visited and got nothing are part of the result: their children may still take a leader.
     """
@@ -169,7 +171,7 @@ def fill_in_order(order: IntArray, holds: DomainRoom, need: int, leaders: int, a
         need = max(0, need - int(room.sum()))
         start = leader + 1
         if listed.beside[leader] >= need:
-            leader = leader if ascending else best_fit(listed, leader, need, leaders)
+            leader = best_fit(listed, leader, need, leaders) if tight else leader
             amount[leader] = need
             visited[leader] = True
             return _share(order, amount, visited, leader)
@@ -183,7 +185,7 @@ def fill_in_order(order: IntArray, holds: DomainRoom, need: int, leaders: int, a
     amount[start:last] = listed.count[start:last]
     visited[start:last] = True
     need -= int(running[last - start - 1]) if last > start else 0
-    final = last if ascending else best_fit(listed, last, need, 0)
+    final = best_fit(listed, last, need, 0) if tight else last
     amount[final] = need
     visited[final] = True
     return _share(order, amount, visited, leader)

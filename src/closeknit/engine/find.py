@@ -109,6 +109,8 @@ def one_domain(problem: Problem, level: LevelColumns) -> int:
         if top < 0 or not able[top]:
             return -1
         able &= level.score == level.score[top]
+    if problem.search.roomiest:
+        return first([-level.slices_beside, -level.pods_beside], able)
     return first([level.slices_beside, level.pods_beside], able)
 
 
@@ -117,14 +119,14 @@ def spread(problem: Problem, number: int) -> Spread | Reason:
     level, search, need = problem.tally.levels[number], problem.search, problem.slices
     size = search.slicing.size
     if problem.plain:
-        share = fill(level.slices, level.pods, need, search.ascending)
+        share = fill(level.slices, level.pods, need, search.ascending, search.tight)
         if share is None:
             return no_room(problem, int(level.slices.sum()))
         return Spread.of(number, share, None, size)
     listed = _spread_list(problem, level)
     if isinstance(listed, Reason):
         return listed
-    share = fill_in_order(np.arange(len(listed)), room_of(level, listed, True), need, problem.leaders, search.ascending)
+    share = fill_in_order(np.arange(len(listed)), room_of(level, listed, True), need, problem.leaders, search.tight)
     if share is None:
         return Spread(number, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
     order = np.argsort(listed[share.at])
@@ -134,7 +136,8 @@ def spread(problem: Problem, number: int) -> Spread | Reason:
 
 def _spread_list(problem: Problem, level: LevelColumns) -> IntArray | Reason:
     """The domains to spread over, in the order in which they are filled: the leader's first."""
-    ascending, leaders, need = problem.search.ascending, problem.leaders, problem.slices
+    ascending, tight = problem.search.ascending, problem.search.tight
+    leaders, need = problem.leaders, problem.slices
     everything = room_of(level, slice(None), True)
     rest = ordered(leader_keys(level, ascending))
     rest = prioritised(rest, everything, need, leaders)
@@ -143,7 +146,7 @@ def _spread_list(problem: Problem, level: LevelColumns) -> IntArray | Reason:
         if everything.leader[rest[0]] < leaders:
             return no_room(problem, 0)
         at = 0
-        if not ascending and everything.beside[rest[0]] >= need:
+        if tight and everything.beside[rest[0]] >= need:
             at = best_fit(everything.listed(rest), 0, need, leaders)
         taken = rest[at : at + 1]
         rest = np.delete(rest, at)
@@ -158,7 +161,7 @@ def _spread_list(problem: Problem, level: LevelColumns) -> IntArray | Reason:
     if last >= len(rest):
         return no_room(problem, problem.slices - need + int(running[-1] if len(running) else 0))
     left = need - int(running[last - 1]) if last else need
-    final = last if ascending else best_fit(listed, last, left, 0)
+    final = best_fit(listed, last, left, 0) if tight else last
     return np.concatenate((taken, rest[:last], rest[final : final + 1]))
 
 
@@ -180,11 +183,11 @@ def _fewest_children(problem: Problem, chosen: Spread) -> Spread:
     if problem.plain:
         slices = level.slices[pool]
         tie = slices if level.pods is level.slices else level.pods[pool]
-        share = fill(slices, tie, problem.slices, search.ascending)
+        share = fill(slices, tie, problem.slices, search.ascending, search.tight)
     else:
         order = ordered(plain_keys(level, search.ascending), pool)
         holds = room_of(level, pool, True)
-        share = fill_in_order(order, holds, problem.slices, problem.leaders, search.ascending)
+        share = fill_in_order(order, holds, problem.slices, problem.leaders, search.tight)
     if share is None:
         return Spread(below, pool[:0], pool[:0])
     return Spread.of(below, share, pool, search.slicing.size)
@@ -210,7 +213,7 @@ def divide(problem: Problem, chosen: Spread, chunk: int) -> Spread:
     led = np.flatnonzero(chosen.at == chosen.leader) if chosen.leader >= 0 else chosen.at[:0]
     plain = np.delete(chosen.at, led) if len(led) else chosen.at
     needs = (np.delete(chosen.pods, led) if len(led) else chosen.pods) // chunk
-    pool, amounts = _divide_all(level, first_child, plain, needs, chunk)
+    pool, amounts = _divide_all(level, first_child, plain, needs, chunk, problem.search.roomiest)
     if not len(led):
         return Spread(below, pool, amounts * chunk)
     kids = np.arange(first_child[chosen.leader], first_child[chosen.leader + 1])
@@ -223,14 +226,15 @@ def divide(problem: Problem, chosen: Spread, chunk: int) -> Spread:
 
 
 def _divide_all(
-    level: LevelColumns, first_child: IntArray, parents: IntArray, needs: IntArray, chunk: int
+    level: LevelColumns, first_child: IntArray, parents: IntArray, needs: IntArray, chunk: int, roomiest: bool
 ) -> tuple[IntArray, IntArray]:
-    """Children that get something and how many chunks, for all parents at once: smallest child first."""
+    """Children that get something and how many chunks, for all parents at once: smallest (or roomiest) child first."""
     pool, starts = gather(first_child, parents)
     if not len(pool):
         return pool, pool
     owner = np.repeat(np.arange(len(parents)), np.diff(np.append(starts, len(pool))))
-    keys = [owner, level.pods[pool]] if level.score is None else [owner, -level.score[pool], level.pods[pool]]
+    pods = -level.pods[pool] if roomiest else level.pods[pool]
+    keys = [owner, pods] if level.score is None else [owner, -level.score[pool], pods]
     order = np.lexsort(tuple(reversed(keys)))
     pool, count = pool[order], level.pods[pool[order]] // chunk
     running = np.cumsum(count)
@@ -249,7 +253,7 @@ def divide_one(
     """Divide one domain's share among its children, with the leader if it is here."""
     order = ordered(plain_keys(level, problem.search.ascending), kids)
     holds = room_of(level, kids, by_slices=False).chunked(chunk)
-    return fill_in_order(order, holds, pods // chunk, leaders, problem.search.ascending)
+    return fill_in_order(order, holds, pods // chunk, leaders, problem.search.tight)
 
 
 def no_room(problem: Problem, fits: int) -> Reason:

@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 from ..model.assignment import Assignment, assignment_levels
 from ..model.reason import Reason, Why, reason
-from ..model.request import Constraint, Constraints, Group, PodSet, Request
+from ..model.request import Constraint, Constraints, Group, PodSet, Replicas, Request
 from ..state.snapshot import Snapshot
 from .elastic import resize
 from .gang import assume, has_rules, holds, leader_assignment, place_gang, stated, worker_assignment
 from .policy import Policy
+from .replicas import place_replicas, replicas_fit, replicas_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,9 @@ def _counted(snapshot: Snapshot, group: Group, policy: Policy) -> bool | None:
     workers, leader, constraint = found
     if has_rules(policy, workers, leader):
         return None
+    replicas = replicas_in(constraint, policy.gates)
+    if replicas is not None and constraint is not None:
+        return replicas_fit(snapshot, workers, constraint, replicas, policy) if leader is None else False
     asked = stated(snapshot, workers, leader, policy, workers.count, constraint)
     if isinstance(asked, Reason):
         return False
@@ -98,6 +102,9 @@ def _place_group(snapshot: Snapshot, group: Group, policy: Policy) -> list[PodSe
     if isinstance(found, Reason):
         return [PodSetOutcome(pod_set, reason=found) for pod_set in group.pod_sets]
     workers, leader, constraint = found
+    replicas = replicas_in(constraint, policy.gates)
+    if replicas is not None:
+        return [_by_replica(snapshot, group, found, replicas, policy)]
     resized = resize(snapshot, workers, leader, policy, constraint)
     if isinstance(resized, Reason):
         return [PodSetOutcome(workers, reason=resized)]
@@ -108,6 +115,17 @@ def _place_group(snapshot: Snapshot, group: Group, policy: Policy) -> list[PodSe
         return [PodSetOutcome(pod_set, reason=placed) for pod_set in group.pod_sets]
     of_leader = None if leader is None else leader_assignment(snapshot, placed)
     return _outcomes(workers, leader, worker_assignment(snapshot, placed), of_leader)
+
+
+def _by_replica(snapshot: Snapshot, group: Group, found: Roles, replicas: Replicas, policy: Policy) -> PodSetOutcome:
+    workers, leader, constraint = found
+    assert constraint is not None
+    if leader is not None:
+        return PodSetOutcome(workers, reason=reason(Why.PAIR_WITH_REPLICAS, group=_label(group)))
+    placed = place_replicas(snapshot, workers, constraint, replicas, policy)
+    if isinstance(placed, Reason):
+        return PodSetOutcome(workers, reason=placed)
+    return PodSetOutcome(workers, placed)
 
 
 def _outcomes(

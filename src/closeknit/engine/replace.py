@@ -6,28 +6,32 @@ is completed where its other pods are.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from dataclasses import replace as changed
+from functools import partial
 
 import numpy as np
 
 from ..model.assignment import Assignment
 from ..model.reason import Reason, Why, reason
-from ..model.request import AUTO, Constraint, Layer, PodSet
+from ..model.request import AUTO, Constraint, Layer, PodSet, Replicas
 from ..state.snapshot import Snapshot
 from ..state.table import IntArray
 from .find import Spread
 from .gang import leaves_of, merged, place_gang, summed
 from .place import PodSetOutcome, Result
 from .policy import Policy
+from .replicas import apart_level, leave_out, replicas_in
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A pod set with its assignment, which includes a failed node."""
+    """A pod set with its assignment, which includes a failed node; `allowed`, a 0/1 column over leaves, bounds it."""
 
     pod_set: PodSet
     existing: Assignment
+    allowed: IntArray | None = None
 
 
 def replace(snapshot: Snapshot, broken: list[Broken], node: str, policy: Policy, owned_by_pod: bool = False) -> Result:
@@ -41,53 +45,95 @@ def replace(snapshot: Snapshot, broken: list[Broken], node: str, policy: Policy,
     outcomes: list[PodSetOutcome] = []
     try:
         for one in broken:
-            outcome, new = _replace_one(snapshot, one, node, changed(policy, empty=False))
-            outcomes.append(outcome)
-            if new is None:
+            repair = partial(_replace_one, snapshot, node, changed(policy, empty=False))
+            outcomes.append(by_replica(snapshot, one, {node}, policy, repair))
+            if outcomes[-1].reason is not None:
                 break
-            snapshot.assume(*new, one.pod_set.shape.charge)
     finally:
         snapshot.rollback(checkpoint)
     return Result(tuple(outcomes))
 
 
-def _replace_one(
-    snapshot: Snapshot, broken: Broken, node: str, policy: Policy
-) -> tuple[PodSetOutcome, tuple[IntArray, IntArray] | None]:
+def by_replica(
+    snapshot: Snapshot,
+    broken: Broken,
+    nodes: Collection[str],
+    policy: Policy,
+    repair: Callable[[Broken], PodSetOutcome],
+) -> PodSetOutcome:
+    """Repair a pod set; where it is placed replica by replica, each that lost a node by itself.
+
+    A replica keeps its ranks and the constraint of its own, and stays apart from the others.
+    """
+    pod_set, replicas = broken.pod_set, replicas_in(broken.pod_set.constraint, policy.gates)
+    if replicas is None or pod_set.constraint is None:
+        return repair(broken)
+    runs = broken.existing.cut(replicas.size)
+    one = changed(pod_set, constraint=pod_set.constraint.of_each)
+    for number, run in enumerate(runs):
+        if any(path[-1] in nodes for path in run.values):
+            others = Assignment.joined(run.levels, runs[:number] + runs[number + 1 :])
+            outcome = repair(Broken(one, run, _apart_from(snapshot, others, replicas)))
+            if outcome.assignment is None:
+                why = reason(Why.IN_REPLICA, number=number, reason=outcome.reason)
+                return PodSetOutcome(pod_set, reason=why)
+            runs[number] = outcome.assignment
+    return PodSetOutcome(pod_set, Assignment.joined(broken.existing.levels, runs))
+
+
+def _apart_from(snapshot: Snapshot, others: Assignment, replicas: Replicas) -> IntArray | None:
+    """The leaves that a replica may use beside the others; None if it may use all."""
+    level = apart_level(snapshot, replicas)
+    if not isinstance(level, int):
+        return None
+    allowed = np.ones(snapshot.tree.leaves, dtype=np.int64)
+    leave_out(snapshot, level, leaves_of(snapshot, others)[0], allowed)
+    return allowed
+
+
+def _replace_one(snapshot: Snapshot, node: str, policy: Policy, broken: Broken) -> PodSetOutcome:
     pod_set, existing = broken.pod_set, broken.existing
     lost = sum(count for path, count in existing.domains if path[-1] == node)
     kept = Assignment.of(existing.levels, ((path, n) for path, n in existing.domains if path[-1] != node))
     stale = np.flatnonzero(snapshot.leaves(kept.values) < 0)
     if len(stale):
         domain = kept.values[int(stale[0])][-1]
-        return PodSetOutcome(pod_set, reason=reason(Why.STALE_ASSIGNMENT, domain=domain)), None
+        return PodSetOutcome(pod_set, reason=reason(Why.STALE_ASSIGNMENT, domain=domain))
     leaves, counts = leaves_of(snapshot, kept)
-    placed = _seek(snapshot, pod_set, policy, leaves, counts, lost)
+    placed = _seek(snapshot, broken, policy, leaves, counts, lost)
     if isinstance(placed, Reason):
-        return PodSetOutcome(pod_set, reason=placed), None
+        return PodSetOutcome(pod_set, reason=placed)
     if not placed.pods.any():
-        return PodSetOutcome(pod_set, reason=reason(Why.NO_REPLACEMENT, node=node)), None
+        return PodSetOutcome(pod_set, reason=reason(Why.NO_REPLACEMENT, node=node))
     new = (placed.at, placed.pods)
-    return PodSetOutcome(pod_set, merged(snapshot, [(leaves, counts), new])), new
+    snapshot.assume(*new, pod_set.shape.charge)
+    return PodSetOutcome(pod_set, merged(snapshot, [(leaves, counts), new]))
 
 
 def _seek(
-    snapshot: Snapshot, pod_set: PodSet, policy: Policy, leaves: IntArray, counts: IntArray, lost: int
+    snapshot: Snapshot, broken: Broken, policy: Policy, leaves: IntArray, counts: IntArray, lost: int
 ) -> Spread | Reason:
     """Find a place for the lost pods in the domain that they must not leave."""
-    constraint = pod_set.constraint
+    pod_set, constraint = broken.pod_set, broken.pod_set.constraint
     if constraint is not None and constraint.required == AUTO and "AutoLevel" in policy.gates and len(leaves):
-        return _seek_upwards(snapshot, pod_set, policy, leaves, lost)
+        return _seek_upwards(snapshot, broken, policy, leaves, lost)
     home = _home(snapshot, constraint, leaves, counts, lost)
     if home is not None and constraint is not None and _breaks_slice(constraint, lost):
         constraint = changed(constraint, slices=_whole_layers(constraint.slices, lost))
-    inside = None if home is None else _inside(snapshot, *home)
+    inside = _both(None if home is None else _inside(snapshot, *home), broken.allowed)
     return place_gang(snapshot, pod_set, None, policy, lost, constraint, inside)
 
 
-def _seek_upwards(snapshot: Snapshot, pod_set: PodSet, policy: Policy, leaves: IntArray, lost: int) -> Spread | Reason:
+def _both(one: IntArray | None, other: IntArray | None) -> IntArray | None:
+    """The leaves that are in both columns."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one * other
+
+
+def _seek_upwards(snapshot: Snapshot, broken: Broken, policy: Policy, leaves: IntArray, lost: int) -> Spread | Reason:
     """For the level `auto`: the lowest domain around the survivors that has room."""
-    tree, placed = snapshot.tree, None
+    tree, placed, pod_set = snapshot.tree, None, broken.pod_set
     for level in range(snapshot.topology.lowest, -1, -1):
         domains = np.unique(tree.ancestors(leaves, level))
         if len(domains) > 1:
@@ -95,7 +141,8 @@ def _seek_upwards(snapshot: Snapshot, pod_set: PodSet, policy: Policy, leaves: I
         low, high = tree.leaf_range(level, int(domains[0]))
         inside = np.zeros(tree.leaves, dtype=np.int64)
         inside[low:high] = 1
-        placed = place_gang(snapshot, pod_set, None, policy, lost, pod_set.constraint, inside)
+        allowed = _both(inside, broken.allowed)
+        placed = place_gang(snapshot, pod_set, None, policy, lost, pod_set.constraint, allowed)
         if not isinstance(placed, Reason):
             break
     assert placed is not None, "a group that was placed whole has one domain at the top"

@@ -12,19 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace as changed
+from functools import partial
 
 import numpy as np
 
 from ..model.assignment import Assignment
 from ..model.reason import Reason, Why, reason
-from ..model.request import Constraint, Layer, PodSet
+from ..model.request import Constraint, Layer
 from ..state.snapshot import Snapshot
 from ..state.table import IntArray
 from .find import Spread
 from .gang import leaves_of, merged, place_gang, summed
 from .place import PodSetOutcome, Result
 from .policy import Policy
-from .replace import Broken
+from .replace import Broken, by_replica
 
 Part = tuple[IntArray, IntArray]
 """Leaves and the pods that go there."""
@@ -36,29 +37,32 @@ def replace_several(snapshot: Snapshot, broken: list[Broken], nodes: Sequence[st
     outcomes: list[PodSetOutcome] = []
     try:
         for one in broken:
-            outcome = _Repair(snapshot, one.pod_set, one.existing, nodes, changed(policy, empty=False)).run()
-            outcomes.append(outcome)
-            if outcome.reason is not None:
+            repair = partial(_repaired, snapshot, nodes, changed(policy, empty=False))
+            outcomes.append(by_replica(snapshot, one, set(nodes), policy, repair))
+            if outcomes[-1].reason is not None:
                 break
     finally:
         snapshot.rollback(checkpoint)
     return Result(tuple(outcomes))
 
 
+def _repaired(snapshot: Snapshot, nodes: Sequence[str], policy: Policy, broken: Broken) -> PodSetOutcome:
+    return _Repair(snapshot, broken, nodes, policy).run()
+
+
 class _Repair:
     """One pod set: its surviving pods, lost pods, and replacements found so far."""
 
-    def __init__(
-        self, snapshot: Snapshot, pod_set: PodSet, existing: Assignment, nodes: Sequence[str], policy: Policy
-    ) -> None:
-        self.snapshot, self.pod_set, self.policy = snapshot, pod_set, policy
+    def __init__(self, snapshot: Snapshot, broken: Broken, nodes: Sequence[str], policy: Policy) -> None:
+        existing = broken.existing
+        self.snapshot, self.pod_set, self.policy = snapshot, broken.pod_set, policy
         failed = set(nodes)
         self.nodes = nodes
         self.lost = sum(count for path, count in existing.domains if path[-1] in failed)
         self.kept = Assignment.of(
             existing.levels, ((path, n) for path, n in existing.domains if path[-1] not in failed)
         )
-        self.usable = np.ones(snapshot.tree.leaves, dtype=np.int64)
+        self.usable = np.ones(snapshot.tree.leaves, dtype=np.int64) if broken.allowed is None else broken.allowed
         gone = [leaf for name in nodes if (leaf := snapshot.tree.leaf_of.get((name,))) is not None]
         self.usable[gone] = 0
         self.parts: list[Part] = []

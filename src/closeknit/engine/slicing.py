@@ -31,7 +31,8 @@ class LevelSearch:
     """Look for one domain at `level`; while none holds everything go up, but not above `ceiling`.
 
     At the ceiling either one domain must hold everything (`bound`) or the pods spread over several.
-    `ascending` fills the fullest domains first (LeastFreeCapacity) instead of taking the best fit.
+    `ascending` fills the fullest domains first (LeastFreeCapacity), `roomiest` the emptiest, instead of taking the best
+    fit.
     """
 
     level: int
@@ -41,6 +42,12 @@ class LevelSearch:
     slicing: Slicing
     layers: tuple[tuple[int, int], ...]
     balanced: bool = False
+    roomiest: bool = False
+
+    @property
+    def tight(self) -> bool:
+        """Whether the last domain is the tightest that holds the rest, rather than the next one in order."""
+        return not self.ascending and not self.roomiest
 
 
 def search(topology: Topology, constraint: Constraint | None, gates: Gates) -> LevelSearch | Reason:
@@ -62,14 +69,17 @@ def search(topology: Topology, constraint: Constraint | None, gates: Gates) -> L
     layers = _layers(topology, wanted.slices)
     if isinstance(layers, Reason):
         return layers
+    roomiest = wanted.order == "spread" and "PlacementPerReplica" in gates
+    balanced = "TASBalancedPlacement" in gates and not wanted.spreads and wanted.required is None
     return LevelSearch(
         level=level,
         ceiling=ceiling,
         bound=wanted.required is not None,
-        ascending=wanted.spreads and "TASProfileMixed" in gates,
+        ascending=wanted.spreads and "TASProfileMixed" in gates and not roomiest,
         slicing=_slicing(topology, layers),
         layers=layers,
-        balanced="TASBalancedPlacement" in gates and not wanted.spreads and wanted.required is None,
+        balanced=balanced and not roomiest,
+        roomiest=roomiest,
     )
 
 

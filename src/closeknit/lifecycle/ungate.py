@@ -9,6 +9,9 @@ their ranks. Otherwise the whole set is filled greedily: free slots of each doma
 
 Pods whose ungating is in flight would look like free places, so nothing is done until it is observed.
 
+A pod set that is placed replica by replica has its places in that order. Each replica is handled by itself: its pods go
+only to its own places.
+
 A pod set that has lost a host gets other places in the scheduler's second pass. Filling it greedily before that could
 conflict: places of finished pods look free here, and the second pass may use them too, or evict the workload. With the
 gate ReuseFinishedPlaces such a pod set waits for the second pass; in Kueue it does not.
@@ -64,6 +67,20 @@ class Span(NamedTuple):
     bound: int
 
 
+class Section(NamedTuple):
+    """Pods with places of their own: those of a pod set, or of one of its replicas.
+
+    `size` is how many ranks there are, and `first` how many places of the pod set come before these.
+    """
+
+    pods: Sequence[Pod]
+    topology: Assignment
+    ranks: Ranks
+    size: int
+    span: Span
+    first: int = 0
+
+
 def ungate(view: UngateView, now: float) -> list[Action]:
     """Which pods to ungate, and for which domains."""
     admission = view.workload.status.admission
@@ -84,17 +101,25 @@ def ungate(view: UngateView, now: float) -> list[Action]:
         span = _shifted(spans[given.name], listed[0].index_offset)
         if span is None:
             return [GiveUp(BAD_OFFSET)]
-        places = _by_rank(listed, ranks.get(given.name, Ranks()), given.count, span, given.topology)
-        if places is None and _awaits_second_pass(view.gates, given.topology, unhealthy):
-            continue
-        placed = _greedily(listed, given.topology) if places is None else zip(listed, places, strict=True)
-        let_go = _let_go(placed, given.topology, unhealthy)
-        if given.name in firsts:
-            rule = ranks.get(given.name, Ranks())
-            indexes = {pod.uid: _rank(pod, rule, given.count, span) for pod in listed} if rule.index_label else {}
-            let_go = _numbered(let_go, indexes, listed, given.topology, firsts[given.name])
-        actions += let_go
+        whole = Section(listed, given.topology, ranks.get(given.name, Ranks()), given.count, span)
+        for one in _by_replica(whole, _replica_size(view, given.name)):
+            first = firsts[given.name] + one.first if given.name in firsts else None
+            actions += _sent(one, view.gates, unhealthy, first)
     return actions
+
+
+def _sent(one: Section, gates: Gates, unhealthy: set[str], first: int | None) -> Iterator[Ungate]:
+    """The pods of a section to ungate; `first` is the rank of its first place, if its pods get ranks."""
+    places = _by_rank(one.pods, one.ranks, one.size, one.span, one.topology)
+    if places is None and _awaits_second_pass(gates, one.topology, unhealthy):
+        return
+    placed = _greedily(one.pods, one.topology) if places is None else zip(one.pods, places, strict=True)
+    let_go = _let_go(placed, one.topology, unhealthy)
+    if first is not None:
+        has_index = one.ranks.index_label
+        indexes = {pod.uid: _rank(pod, one.ranks, one.size, one.span) for pod in one.pods} if has_index else {}
+        let_go = _numbered(let_go, indexes, one.pods, one.topology, first)
+    yield from let_go
 
 
 def _by_pod_set(view: UngateView) -> dict[str, list[Pod]]:
@@ -147,6 +172,50 @@ def _numbered(
         if rank is not None:
             taken.add(rank)
         yield replace(one, rank=rank)
+
+
+# By replica
+
+
+def _replica_size(view: UngateView, name: str) -> int:
+    """The pods of each replica, if the pod set is placed replica by replica; else 0."""
+    constraints = view.workload.request.constraints(name) if "PlacementPerReplica" in view.gates else ()
+    return next((one.replicas.size for one in constraints if one.replicas is not None), 0)
+
+
+def _by_replica(whole: Section, size: int) -> list[Section]:
+    """A section for each replica, so that its pods go only to its own places; one if a pod's replica is unknown."""
+    crews: dict[int, list[Pod]] = {}
+    for pod in whole.pods if size else ():
+        replica = _below(pod, whole.ranks.group_label, whole.ranks.group_count or 0)
+        if replica is None:
+            return [whole]
+        crews.setdefault(replica, []).append(pod)
+    if not crews:
+        return [whole]
+    runs, alone = whole.topology.cut(size), Ranks(whole.ranks.index_label)
+    return [
+        Section(crews[replica], runs[at], alone, runs[at].pods, Span(0, runs[at].pods), at * size)
+        for replica, at in _homes(crews, runs)
+    ]
+
+
+def _homes(crews: Mapping[int, Sequence[Pod]], runs: Sequence[Assignment]) -> Iterator[tuple[int, int]]:
+    """The run of places of each replica: its own, by number.
+
+    If some replicas have finished there are fewer runs. Then a replica has the run on which its pods are, or one that
+    is left.
+    """
+    if max(crews) < len(runs):
+        yield from ((replica, replica) for replica in crews)
+        return
+    left = list(range(len(runs)))
+    on = {one: {_sits(pod, runs[0]) for pod in crews[one] if not pod.gated} for one in crews} if runs else {}
+    for replica in sorted(on, key=lambda one: (not on[one], one)):
+        at = next((at for at in left if not on[replica].isdisjoint(runs[at].values)), left[0] if left else None)
+        if at is not None:
+            left.remove(at)
+            yield replica, at
 
 
 # By rank
@@ -218,7 +287,9 @@ def _greedily(pods: Sequence[Pod], topology: Assignment) -> Iterator[tuple[Pod, 
     taken = Counter(_sits(pod, topology) for pod in pods if not pod.gated)
     waiting = (pod for pod in pods if pod.gated)
     for domain, (path, count) in enumerate(topology.domains):
-        for pod in islice(waiting, max(0, count - taken[path])):
+        here = min(count, taken[path])
+        taken[path] -= here
+        for pod in islice(waiting, count - here):
             yield pod, domain
 
 

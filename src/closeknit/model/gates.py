@@ -202,6 +202,13 @@ OUR_GATES = (
         "An eviction of pods that did not start has the scheduler's message; it needs no waitForPodsReady.",
         ours=True,
     ),
+    Gate(
+        "PlacementPerReplica",
+        True,
+        "Annotations give each replica of a job the constraint by itself, keep replicas apart, and set the order.",
+        _TAS,
+        ours=True,
+    ),
     Gate("VictimsByDomain", False, "Victims are chosen so that one domain is freed at the lowest cost.", ours=True),
     Gate("WaitForTighter", False, "A preferred placement waits a limited time for a tighter one.", ours=True),
 )

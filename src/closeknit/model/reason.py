@@ -37,6 +37,12 @@ class Why(Enum):
     LEADER_WITHOUT_PREVIOUS = (
         "pod set {leader} has no previous assignment to keep while {workers} shrinks; place the whole group again"
     )
+    NO_ROOM_FOR_REPLICAS = (
+        'topology "{topology}" allows to fit only {placed} out of {total} replica(s) of {size} pod(s){each}; '
+        "for replica {placed} {fits} out of {need} {unit}(s) fit"
+    )
+    IN_REPLICA = "replica {number}: {reason}"
+    PAIR_WITH_REPLICAS = "group {group} is a leader with its workers, which cannot be placed replica by replica"
     NO_PAIR = "group {group} is not one pod set, nor a leader with its workers"
     DEEP_GROUP = "group {group} is {depth} levels of groups deep, and only 1 level can be placed"
     NESTED_CONSTRAINT = "pod set {pod_set} is under {count} constraints, and only 1 can be searched for"

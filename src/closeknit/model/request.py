@@ -33,10 +33,27 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
+class Replicas:
+    """A pod set that is made of replicas of `size` pods; the last may be smaller.
+
+    With `apart`, no two replicas share a domain of that level.
+    """
+
+    size: int
+    apart: str | None = None
+
+    def sizes(self, count: int) -> list[int]:
+        """The pods of each replica: 30 pods in replicas of 12 are 12, 12 and 6."""
+        whole, rest = divmod(count, self.size)
+        return [self.size] * whole + ([rest] if rest else [])
+
+
+@dataclass(frozen=True, slots=True)
 class Constraint:
     """How close together pods must be. `slices` runs coarse to fine and is empty without slices.
 
     `topology` names the topology that has the levels; it is empty where the flavor decides which one that is.
+    With `replicas`, everything else applies to each replica by itself. `order` is which domains are tried first.
     """
 
     required: str | None = None
@@ -44,17 +61,25 @@ class Constraint:
     unconstrained: bool | None = None
     slices: tuple[Layer, ...] = ()
     topology: str = ""
+    replicas: Replicas | None = None
+    order: Order | None = None
 
     @property
     def levels(self) -> list[str]:
         """Every level that the constraint names."""
-        named = (self.required, self.preferred, *(layer.level for layer in self.slices))
+        apart = None if self.replicas is None else self.replicas.apart
+        named = (self.required, self.preferred, *(layer.level for layer in self.slices), apart)
         return [level for level in named if level]
 
     @property
     def spreads(self) -> bool:
         """Whether the pod set as a whole may go anywhere: unconstrained, or constrained by slices only."""
         return not self.required and not self.preferred
+
+    @property
+    def of_each(self) -> Constraint:
+        """The constraint of one replica."""
+        return self if self.replicas is None else replace(self, replicas=None)
 
 
 IMPLIED = Constraint(unconstrained=True)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.fit import fit_of
+from ..engine.gang import summed
 from ..engine.place import PodSetOutcome, Result
 from ..engine.policy import Policy
 from ..model.assignment import Assignment
@@ -62,7 +63,7 @@ def plan(snapshot: Snapshot, name: str, result: Result, policy: Policy) -> JobPl
     placed = []
     for outcome, assignment in outcomes:
         pods = np.zeros(snapshot.tree.leaves, dtype=np.int64)
-        pods[[snapshot.tree.leaf_of[name] for name in assignment.values]] = assignment.counts
+        np.add.at(pods, [snapshot.tree.leaf_of[name] for name in assignment.values], assignment.counts)
         after, empty = _room(snapshot, outcome, policy)
         placed.append(PlacedPodSet(outcome.pod_set, assignment, pods, after, empty))
     left = np.maximum(snapshot.remaining, 0).sum(axis=1).tolist()
@@ -75,7 +76,7 @@ def take(snapshot: Snapshot, assignment: Assignment, pod_set: PodSet) -> None:
     """Take the room that a pod set was assigned."""
     leaves = np.array([snapshot.tree.leaf_of[name] for name in assignment.values], dtype=np.int64)
     if len(leaves):
-        snapshot.admit(leaves, np.array(assignment.counts), pod_set.shape.charge)
+        snapshot.admit(*summed(leaves, np.array(assignment.counts)), pod_set.shape.charge)
 
 
 def take_all(snapshot: Snapshot, result: Result) -> None:

@@ -10,7 +10,9 @@ from ....model.gates import Gates
 from ....model.mistake import InputError, Mistake
 from ....model.request import Request
 from ...field import Field
+from ...own_marks import ORDER
 from .. import keys
+from ..per_replica import order_mistakes
 from ..topology_request import Grouped, grouped
 from ..validation import elastic_mistakes, is_elastic
 from .identity import ObjectIdentity
@@ -224,7 +226,8 @@ def _read_body(identity: ObjectIdentity, kind: JobKind, gates: Gates, runtimes: 
     if ValidationRules.ELASTIC in kind.rules:
         for role in roles:
             report.add(elastic_mistakes(annotations, role.annotations(gates), gates, role.at))
-    return _Body(body, roles, pod_sets(roles, kind.rules, gates, report))
+    report.add(order_mistakes(annotations, gates, body.at("metadata", "annotations").path))
+    return _Body(body, roles, pod_sets(roles, kind.rules, gates, report, annotations.get(ORDER, "")))
 
 
 def _read_job(identity: ObjectIdentity, kind: JobKind, gates: Gates, runtimes: Runtimes) -> list[GivenJob]:

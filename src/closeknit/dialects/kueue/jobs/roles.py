@@ -17,6 +17,7 @@ from ....model.request import PodSet, Ranks
 from ...field import INT32_MAX, Field, Report
 from ...pod_template import read_shape
 from ..keys import MAIN as MAIN
+from ..per_replica import own_mistakes, with_own_keys
 from ..topology_request import Grouped, build, with_current_keys
 from ..validation import Member, count_mistakes, group_mistakes, template_mistakes
 
@@ -63,13 +64,20 @@ class Role:
         return self.annotated_at or self.template.at("metadata", "annotations").path
 
 
-def pod_sets(roles: Sequence[Role], rules: ValidationRules, gates: Gates, report: Report) -> list[Grouped]:
-    """The pod sets of these roles; reports mistakes and returns none if the job is invalid."""
+def pod_sets(
+    roles: Sequence[Role], rules: ValidationRules, gates: Gates, report: Report, order: str = ""
+) -> list[Grouped]:
+    """The pod sets of these roles; reports mistakes and returns none if the job is invalid.
+
+    `order` is the order of placement that the job itself asks for.
+    """
     members = [Member(role.name, role.count, role.annotations(gates), role.at) for role in roles]
     for member in members:
         report.add(template_mistakes(member.annotations, gates, member.at))
         bounded = ValidationRules.COUNT in rules
         report.add(count_mistakes(member.annotations, member.count, gates, member.at, bounded))
+    for role, member in zip(roles, members, strict=True):
+        report.add(own_mistakes(member.annotations, role.count, role.ranks, gates, member.at))
     if ValidationRules.GROUPS in rules:
         report.add(group_mistakes(members))
     shapes = [read_shape(role.template.at("spec")) for role in roles]
@@ -82,7 +90,8 @@ def pod_sets(roles: Sequence[Role], rules: ValidationRules, gates: Gates, report
         if request is None:
             sets.append((PodSet(role.name, role.count, shape), None))
         else:
-            pod_set = PodSet(role.name, role.count, shape, request.constraint(), role.ranks)
+            constraint = with_own_keys(request.constraint(), member.annotations, role.count, role.ranks, order)
+            pod_set = PodSet(role.name, role.count, shape, constraint, role.ranks)
             sets.append((pod_set, request.pod_set_group_name))
     return sets
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from ....model.gates import Gates
 from ....model.request import PodSet
 from ...field import Field
+from ...own_marks import ORDER
 from ...pod_template import read_shape
+from ..per_replica import own_mistakes, with_own_keys
 from ..topology_request import Grouped, TopologyRequest
 from ..validation import request_mistakes
 from .roles import MAIN, check_names
@@ -16,7 +18,8 @@ def workload(body: Field, gates: Gates) -> list[Grouped]:
     if sets.value in (None, []):
         sets.wrong("is empty" if sets.given else "is missing", "add at least one entry")
     is_old = body.at("apiVersion").text().endswith("/v1beta1")
-    read = [_pod_set(one, gates, is_old) for one in sets.items()]
+    order = body.at("metadata", "annotations").strings().get(ORDER, "")
+    read = [_pod_set(one, gates, is_old, order) for one in sets.items()]
     check_names([_name(one) for one in sets.items()])
     least = [one.at("minCount") for one in sets.items() if one.at("minCount").given]
     for further in least[1:]:
@@ -29,7 +32,7 @@ def _name(one: Field) -> Field:
     return name if name.given else Field(MAIN, name.path, name.report)
 
 
-def _pod_set(one: Field, gates: Gates, is_old: bool) -> Grouped | None:
+def _pod_set(one: Field, gates: Gates, is_old: bool, order: str) -> Grouped | None:
     count = one.at("count").count(1)
     least = one.at("minCount").count(count, least=1)
     if least > count:
@@ -39,8 +42,10 @@ def _pod_set(one: Field, gates: Gates, is_old: bool) -> Grouped | None:
     if shape is None or request is None:
         return None
     one.report.add(request_mistakes(request, count, gates, one.at("topologyRequest").path))
-    name = str(_name(one).value)
-    return PodSet(name, count, shape, request.constraint(), request.ranks()), request.pod_set_group_name
+    notes = one.at("template", "metadata", "annotations")
+    one.report.add(own_mistakes(notes.strings(), count, request.ranks(), gates, notes.path))
+    constraint = with_own_keys(request.constraint(), notes.strings(), count, request.ranks(), order)
+    return PodSet(str(_name(one).value), count, shape, constraint, request.ranks()), request.pod_set_group_name
 
 
 def _request(field: Field, is_old: bool) -> TopologyRequest | None:

@@ -14,9 +14,11 @@ import msgspec
 from ....model.gates import Gates
 from ....model.label_names import is_label_value
 from ...field import Field
+from ...own_marks import ORDER
 from .. import keys
 from ..objects.versions import V1BETA2
 from ..objects.wire import Unreadable
+from ..per_replica import own_mistakes
 from ..topology_request import AnnotationError, build
 from ..validation import is_elastic
 from . import marks
@@ -140,6 +142,8 @@ def pod_set(one: PodSetForm, gates: Gates) -> Raw:
             request = build(one.notes, gates, one.ranks)
         except AnnotationError as error:
             raise Unreadable(f"pod set {one.name}: {error}") from error
+        for mistake in own_mistakes(one.notes, one.count, one.ranks, gates):
+            raise Unreadable(f"pod set {one.name}: {mistake.field} {mistake.text}; {mistake.remedy}")
         if request is not None:
             wire["topologyRequest"] = msgspec.to_builtins(request)
     return wire
@@ -153,9 +157,9 @@ def owner_reference(raw: Raw, controller: bool) -> Raw:
 
 
 def copied_notes(metadata: Raw) -> dict[str, str]:
-    """The annotations that a Workload copies from its job: provisioning parameters and gates."""
-    notes = mapping(metadata, "annotations")
-    return {key: value for key, value in notes.items() if key.startswith(marks.PROVISIONING) or key == keys.GATED_BY}
+    """The annotations that a Workload copies from its job: provisioning parameters, gates and how to place it."""
+    notes, copied = mapping(metadata, "annotations"), (keys.GATED_BY, ORDER)
+    return {key: value for key, value in notes.items() if key.startswith(marks.PROVISIONING) or key in copied}
 
 
 def job_labels(metadata: Raw, copied: Collection[str] = ()) -> dict[str, str]:

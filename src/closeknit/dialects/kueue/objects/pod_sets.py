@@ -22,6 +22,7 @@ from ....model.workload import WorkloadPodSet
 from ... import core
 from ...pod_rules import with_rules
 from ..keys import MAIN
+from ..per_replica import with_own_keys
 from ..topology_request import Grouped, TopologyRequest, grouped
 from .wire import Wire, convert, without_nulls
 
@@ -53,10 +54,15 @@ class TemplatePod:
     template_digest: str
 
 
-def asked(wire: Sequence[WirePodSet], is_old: bool, namespace: str = "") -> tuple[Request, tuple[WorkloadPodSet, ...]]:
-    """The topology request, without slice layers for v1beta1, whose API server drops them silently."""
+def asked(
+    wire: Sequence[WirePodSet], is_old: bool, namespace: str = "", order: str = ""
+) -> tuple[Request, tuple[WorkloadPodSet, ...]]:
+    """The topology request, without slice layers for v1beta1, whose API server drops them silently.
+
+    `order` is the order of placement that the annotations of the Workload ask for.
+    """
     pods = [_template_pod(one.template, namespace) for one in wire]
-    request = grouped(_grouped(one, pod, is_old) for one, pod in zip(wire, pods, strict=True))
+    request = grouped(_grouped(one, pod, is_old, order) for one, pod in zip(wire, pods, strict=True))
     return request, tuple(_part(one, pod) for one, pod in zip(wire, pods, strict=True))
 
 
@@ -69,12 +75,14 @@ def with_template(
     return replace(pod_set, shape=pod.shape), part
 
 
-def _grouped(wire: WirePodSet, pod: TemplatePod, is_old: bool) -> Grouped:
+def _grouped(wire: WirePodSet, pod: TemplatePod, is_old: bool, order: str) -> Grouped:
     request = wire.topology_request or TopologyRequest()
     if is_old:
         request.layers = None
     count = 1 if wire.count is None else wire.count
-    pod_set = PodSet(wire.name or MAIN, count, pod.shape, request.constraint(), request.ranks())
+    notes, ranks = (wire.template.get("metadata") or {}).get("annotations") or {}, request.ranks()
+    constraint = with_own_keys(request.constraint(), notes, count, ranks, order)
+    pod_set = PodSet(wire.name or MAIN, count, pod.shape, constraint, ranks)
     return pod_set, request.pod_set_group_name
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ....model.request import Request
 from ....model.shape import whole_number
 from ....model.workload import Status, Workload, WorkloadPodSet
+from ...own_marks import ORDER
 from .. import keys
 from .pod_sets import WirePodSet, asked
 from .status import WorkloadStatus, status
@@ -65,7 +66,9 @@ class KnownWorkload(Wire, frozen=True):
 @reader
 def workload(raw: Raw) -> Workload:
     wire = convert(raw, WireWorkload)
-    return _workload(wire, *asked(wire.spec.pod_sets, wire.api_version.endswith("/v1beta1"), wire.metadata.namespace))
+    meta = wire.metadata
+    is_old, order = wire.api_version.endswith("/v1beta1"), meta.annotations.get(ORDER, "")
+    return _workload(wire, *asked(wire.spec.pod_sets, is_old, meta.namespace, order))
 
 
 def workload_with(raw: Raw, before: Workload) -> Workload:

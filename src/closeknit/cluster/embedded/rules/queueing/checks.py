@@ -15,6 +15,7 @@ from .....dialects.kueue.jobs.roles import Role, ValidationRules
 from .....dialects.kueue.jobs.train_job import rendered, runtime_of
 from .....dialects.kueue.jobs.workload import workload
 from .....dialects.kueue.objects.rules.values import check_optional_reference
+from .....dialects.kueue.per_replica import order_mistakes, own_mistakes
 from .....dialects.kueue.topology_request import AnnotationError, parse_bool
 from .....dialects.kueue.validation import (
     Member,
@@ -93,6 +94,10 @@ def _check_topology(store: Store, gates: Gates, kind: Kind, new: Field) -> None:
         new.report.add(template_mistakes(member.annotations, gates, member.at))
         if ValidationRules.COUNT in found.rules:
             new.report.add(count_mistakes(member.annotations, member.count, gates, member.at))
+    for role, member in zip(roles, members, strict=True):
+        new.report.add(own_mistakes(member.annotations, role.count, role.ranks, gates, member.at))
+    annotations = new.at("metadata", "annotations")
+    new.report.add(order_mistakes(annotations.strings(), gates, annotations.path))
     if ValidationRules.GROUPS in found.rules:
         new.report.add(group_mistakes(members))
     if ValidationRules.ELASTIC in found.rules:
