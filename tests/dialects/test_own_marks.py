@@ -43,7 +43,7 @@ def test_invalid_values_are_reported(key: str, value: str, said: str) -> None:
 
 def test_a_key_without_a_close_match_lists_all_keys() -> None:
     (said,) = warned("zzz", "1")
-    assert said.startswith("is not a known key; the keys are closeknit.dev/hostfile, closeknit.dev/start-time, ")
+    assert said.startswith("is not a known key; the keys are closeknit.dev/hostfile, closeknit.dev/placement-order, ")
 
 
 def test_annotations_of_others_cause_no_warning() -> None:

@@ -19,6 +19,7 @@ from closeknit.state.table import NodeTable
 from .clusters import BLOCK, RACK, TOPOLOGY, host
 
 ON = Policy(Gates.profile())
+IN_ORDER = Policy(Gates.profile("closeknit", {"BacktrackPodSets": False}))
 IN_A_RACK = Constraint(required=RACK)
 
 
@@ -61,9 +62,9 @@ class TestConstraintOfAGroup:
 
     def test_one_inside_another_gives_a_reason(self) -> None:
         group = Group((pods("main", 2, IN_A_RACK),), "g", Constraint(required=BLOCK))
-        result = place(snapshot(), Request((group,)), ON)
+        result = place(snapshot(), Request((group,)), IN_ORDER)
         assert str(result.reason) == "pod set main is under 2 constraints, and only 1 can be searched for"
-        assert not has_room(snapshot(), Request((group,)), ON)
+        assert not has_room(snapshot(), Request((group,)), IN_ORDER)
 
 
 class TestDepth:
@@ -71,34 +72,34 @@ class TestDepth:
     TREE = Request((Group((Group((PAIR,), "replica"), pods("store", 1)), "all", Constraint(required=BLOCK)),))
 
     def test_a_tree_deeper_than_pod_sets_gives_a_reason_that_names_it(self) -> None:
-        result = place(snapshot(), self.TREE, ON)
+        result = place(snapshot(), self.TREE, IN_ORDER)
         assert result.reason is not None
         assert result.reason.why is Why.DEEP_GROUP
         assert str(result.reason) == "group all is 3 levels of groups deep, and only 1 level can be placed"
         assert [one.pod_set.name for one in result.outcomes] == ["leader", "workers", "store"]
-        assert not has_room(snapshot(), self.TREE, ON)
+        assert not has_room(snapshot(), self.TREE, IN_ORDER)
 
     def test_so_it_does_when_the_groups_have_no_name(self) -> None:
         tree = Request((Group((Group((pods("a", 1),)), pods("b", 1))),))
-        assert str(place(snapshot(), tree, ON).reason) == (
+        assert str(place(snapshot(), tree, IN_ORDER).reason) == (
             "group of a, b is 2 levels of groups deep, and only 1 level can be placed"
         )
 
     def test_pod_sets_without_pods_do_not_make_a_tree_flat(self) -> None:
         tree = Request((Group((Group((pods("none", 0), pods("a", 1))), pods("b", 1)), "g"),))
-        result = place(snapshot(), tree, ON)
+        result = place(snapshot(), tree, IN_ORDER)
         assert result.reason is not None
         assert result.reason.why is Why.DEEP_GROUP
 
     def test_groups_of_only_such_pod_sets_are_skipped(self) -> None:
         tree = Request((Group((Group((pods("none", 0),)), pods("a", 1, IN_A_RACK)), "g"),))
-        assert place(snapshot(), tree, ON).fits
+        assert place(snapshot(), tree, IN_ORDER).fits
 
     def test_it_is_explained_by_that_reason(self) -> None:
-        found = explain(snapshot(), self.TREE, ON)
+        found = explain(snapshot(), self.TREE, IN_ORDER)
         assert isinstance(found, Explanation)
         assert (found.reason.why, found.remedies) == (Why.DEEP_GROUP, ())
 
     def test_groups_after_it_are_not_placed(self) -> None:
         request = replace(self.TREE, groups=(*self.TREE.groups, Group((pods("alone", 1),))))
-        assert "alone" not in [one.pod_set.name for one in place(snapshot(), request, ON).outcomes]
+        assert "alone" not in [one.pod_set.name for one in place(snapshot(), request, IN_ORDER).outcomes]

@@ -211,10 +211,12 @@ class TestWhereKueuePanics:
             "pod set leader has no previous assignment to keep while workers shrinks; place the whole group again"
         )
 
-    def test_a_group_of_three_gives_a_reason(self) -> None:
+    def test_a_group_of_three_is_placed_and_gives_a_reason_without_backtracking(self) -> None:
         wanted, shape = Constraint(required=RACK), Shape.of({"cpu": 1000})
         request = together(*(PodSet(name, 1, shape, wanted) for name in "abc"))
-        result = place(Snapshot(TOPOLOGY, NodeTable.of([host("a", "x", "1", 9)])), request, ON)
+        snapshot = Snapshot(TOPOLOGY, NodeTable.of([host("a", "x", "1", 9)]))
+        assert place(snapshot, request, ON).fits
+        result = place(snapshot, request, Policy(Gates.profile("closeknit", {"BacktrackPodSets": False})))
         assert reason(result) == "group g is not one pod set, nor a leader with its workers"
 
 

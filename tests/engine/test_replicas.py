@@ -127,7 +127,7 @@ def test_the_reason_names_replicas_and_what_the_next_one_lacks() -> None:
     found = placed(hall({"b1-r1": [4, 4], "b1-r2": [4, 4], "b2-r3": [4, 1]}), pods(24, RACK, 8))
     assert found == (
         'topology "t" allows to fit only 2 out of 3 replica(s) of 8 pod(s), each in one rack; '
-        "for replica 2 5 out of 8 pod(s) fit. Total nodes: 6; excluded: resource \"gpu\": 4"
+        '5 out of 8 pod(s) of replica 2 fit. Total nodes: 6; excluded: resource "gpu": 4'
     )
 
 
@@ -172,7 +172,7 @@ def test_order_spread_takes_the_emptiest_rack_and_binpack_the_fullest_that_fits(
     assert racks(wide) == [{"b1-r2"}, {"b2-r3"}]
 
 
-@pytest.mark.parametrize("order, rack", [("binpack", "b1-r1"), ("spread", "b1-r2"), (None, "b1-r1")])
+@pytest.mark.parametrize(("order", "rack"), [("binpack", "b1-r1"), ("spread", "b1-r2"), (None, "b1-r1")])
 def test_the_order_holds_for_pods_without_replicas(order: str, rack: str) -> None:
     constraint = Constraint(required="rack", order=order)  # type: ignore[arg-type]
     result = place(hall({"b1-r1": [4], "b1-r2": [6]}), Request.of([PodSet("w", 4, SHAPE, constraint)]), Policy())

@@ -10,7 +10,7 @@ from closeknit.cluster import kinds
 from closeknit.cluster.errors import Refused
 from closeknit.host.embedded import EmbeddedOptions
 from closeknit.model.gates import Gates
-from host.centre import BLOCK, RACK, centre
+from host.centre import BLOCK, QUEUES, RACK, centre
 from host.lab import Lab, Raw, condition
 from host.test_node_failure import PAUSE, evictions, fail
 
@@ -124,7 +124,7 @@ def test_the_order_is_that_of_the_job(on_job: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "notes, key, text",
+    ("notes", "key", "text"),
     [
         ({**EACH, PER_REPLICA: "yes"}, PER_REPLICA, 'use "true" or "false"'),
         ({REQUIRED: RACK, SPREAD: RACK}, SPREAD, f'add {PER_REPLICA}: "true", or remove it'),
@@ -144,3 +144,33 @@ def test_a_mistake_in_the_annotations_is_refused_at_creation(notes: Notes, key: 
     assert f"spec.replicatedJobs[0].template.spec.template.metadata.annotations[{key}]" in str(refused.value)
     assert text in str(refused.value)
     assert not lab.all(kinds.JOB_SET)
+
+
+def two_hosts(options: EmbeddedOptions | None = None) -> Lab:
+    """A host for 8 pods, with a label, and one for 9."""
+    lab = Lab(options)
+    for name, cpu, kind in (("s", "8", "special"), ("h", "9", "plain")):
+        labels = {"kubernetes.io/hostname": name, BLOCK: "b", RACK: "r", "pool": "gpu", "kind": kind}
+        room = {"cpu": cpu, "memory": "64Gi", "pods": "32"}
+        ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        status = {"allocatable": room, "capacity": room, "conditions": [ready]}
+        lab.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "status": status})
+    lab.apply(QUEUES)
+    lab.settle()
+    return lab
+
+
+def test_a_job_before_one_that_selects_the_tighter_host_leaves_it_to_that_one() -> None:
+    on_host = {REQUIRED: "kubernetes.io/hostname"}
+    raw = job_set(replicated("any", 1, 8, on_host), replicated("special", 1, 8, on_host, {"kind": "special"}))
+    ours, kueue = two_hosts(), two_hosts(EmbeddedOptions(gates=Gates.profile("kueue"), seed=1))
+    for lab in (ours, kueue):
+        lab.create(raw)
+        lab.advance(10)
+    hosts = {
+        (pod["metadata"]["labels"]["jobset.sigs.k8s.io/replicatedjob-name"], pod["spec"]["nodeName"])
+        for pod in ours.pods()
+    }
+    assert hosts == {("any", "h"), ("special", "s")}
+    assert condition(ours.workloads()[0], "PodsReady")
+    assert not kueue.pods()

@@ -19,6 +19,7 @@ from ..engine.policy import Policy
 from ..engine.replace import Broken
 from ..engine.replace import replace as replace_node
 from ..engine.several import replace_several
+from ..engine.together import Steps
 from ..model.assignment import Assignment
 from ..model.cluster_queue import ClusterQueue
 from ..model.flavor import Flavor
@@ -237,6 +238,8 @@ class RoomTest:
         self.world, self.wanted = world, wanted
         self.flavor = next(iter(wanted)) if len(wanted) == 1 else ""
         self.policy = world.policy
+        self._steps = Steps()
+        """Shared by all tests: a search for victims tests often, and most tests fail."""
         self._passing: BoolArray | None = None
         self._concerns: dict[Holding, bool] = {}
 
@@ -246,7 +249,7 @@ class RoomTest:
         snapshot = self.world.snapshot(self.flavor)
         if snapshot is None:
             return place_all(self.world, self.wanted).fits
-        return has_room(snapshot, self.wanted[self.flavor], self.policy)
+        return has_room(snapshot, self.wanted[self.flavor], self.policy, self._steps)
 
     def concerns(self, holding: Holding) -> bool:
         known = self._concerns.get(holding)

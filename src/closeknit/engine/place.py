@@ -2,11 +2,12 @@
 
 It places the groups of a request in order, reserving what each group got before the next one, and leaves the snapshot
 unchanged. It stops at the first group that does not fit: a gang is placed as a whole or not at all, and the outcome
-names the pod set that failed and why.
+names the pod set that failed and why. Only then are several pod sets searched for together (`together`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from .elastic import resize
 from .gang import assume, has_rules, holds, leader_assignment, place_gang, stated, worker_assignment
 from .policy import Policy
 from .replicas import place_replicas, replicas_fit, replicas_in
+from .together import NESTED, Steps, may_help, place_together, scarcest_first
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,41 @@ class Result:
         return next((outcome.reason for outcome in self.outcomes if outcome.reason is not None), None)
 
 
-def place(snapshot: Snapshot, request: Request, policy: Policy) -> Result:
-    """Place every pod of the request, or return why that is impossible."""
+def place(snapshot: Snapshot, request: Request, policy: Policy, steps: Steps | None = None) -> Result:
+    """Place every pod of the request, or return why that is impossible.
+
+    Pod sets that do not fit in order are searched for together; `steps` bounds that over several calls.
+    """
+    result = _in_order(snapshot, request, policy)
+    if result.reason is None or not may_help(request, result.reason, policy):
+        return result
+    other = scarcest_first(snapshot, request, policy)
+    again = result if other == request else _in_order(snapshot, other, policy)
+    if again.fits:
+        return Result(tuple(sorted(again.outcomes, key=_position(request))))
+    found = place_together(snapshot, request, policy, Steps() if steps is None else steps)
+    if found is None:
+        return _not_found(request, result) if result.reason.why in NESTED else result
+    nothing = Assignment(assignment_levels(snapshot.topology), (), ())
+    return Result(tuple(PodSetOutcome(one, found.get(one.name, nothing)) for one in request.pod_sets))
+
+
+def _not_found(request: Request, result: Result) -> Result:
+    """The result for a tree that only the search can place, and has not."""
+    failed = next(one.pod_set for one in result.outcomes if one.reason is not None)
+    group = next(group for group in request.groups if any(one is failed for one in group.pod_sets))
+    detail = f"no places were found for the {sum(one.count for one in group.pod_sets)} pods together"
+    return Result((PodSetOutcome(failed, reason=reason(Why.GROUP_DOES_NOT_FIT, group=_label(group), detail=detail)),))
+
+
+def _position(request: Request) -> Callable[[PodSetOutcome], int]:
+    """The place of an outcome in the order of the request."""
+    order = {one.name: number for number, one in enumerate(request.pod_sets)}
+    return lambda outcome: order[outcome.pod_set.name]
+
+
+def _in_order(snapshot: Snapshot, request: Request, policy: Policy) -> Result:
+    """Place group after group."""
     checkpoint = snapshot.checkpoint()
     outcomes: list[PodSetOutcome] = []
     try:
@@ -61,7 +96,7 @@ def place(snapshot: Snapshot, request: Request, policy: Policy) -> Result:
     return Result(tuple(outcomes))
 
 
-def has_room(snapshot: Snapshot, request: Request, policy: Policy) -> bool:
+def has_room(snapshot: Snapshot, request: Request, policy: Policy, steps: Steps | None = None) -> bool:
     """Whether `place` would place everything; where counts prove the answer, nothing is placed."""
     for group in request.groups:
         known = _counted(snapshot, group, policy)
@@ -69,7 +104,7 @@ def has_room(snapshot: Snapshot, request: Request, policy: Policy) -> bool:
             return False
         if known and len(request.groups) == 1:
             return True
-    return place(snapshot, request, policy).fits
+    return place(snapshot, request, policy, steps).fits
 
 
 def _counted(snapshot: Snapshot, group: Group, policy: Policy) -> bool | None:

@@ -209,6 +209,13 @@ OUR_GATES = (
         _TAS,
         ours=True,
     ),
+    Gate(
+        "BacktrackPodSets",
+        True,
+        "Pod sets that do not fit in the order of the job are searched for together, with backtracking.",
+        _TAS,
+        ours=True,
+    ),
     Gate("VictimsByDomain", False, "Victims are chosen so that one domain is freed at the lowest cost.", ours=True),
     Gate("WaitForTighter", False, "A preferred placement waits a limited time for a tighter one.", ours=True),
 )

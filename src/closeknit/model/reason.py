@@ -39,7 +39,7 @@ class Why(Enum):
     )
     NO_ROOM_FOR_REPLICAS = (
         'topology "{topology}" allows to fit only {placed} out of {total} replica(s) of {size} pod(s){each}; '
-        "for replica {placed} {fits} out of {need} {unit}(s) fit"
+        "{fits} out of {need} {unit}(s) of replica {placed} fit"
     )
     IN_REPLICA = "replica {number}: {reason}"
     PAIR_WITH_REPLICAS = "group {group} is a leader with its workers, which cannot be placed replica by replica"

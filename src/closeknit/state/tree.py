@@ -40,6 +40,8 @@ class Tree:
     def __post_init__(self) -> None:
         """`names[i]` is the name of leaf i in an assignment: the hostname where that is lowest, else the path."""
         self.one_node_a_leaf = self.leaves == int(self.nodes[-1])
+        self.cache: dict[str, object] = {}
+        """What the engine keeps for this tree."""
         lowest = self.topology.lowest
         self.names: list[Path]
         if self.topology.ends_at_host:
