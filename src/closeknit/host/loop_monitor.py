@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from time import monotonic
 
-BEAT = 0.05
+BEAT = 0.25
 """Seconds between two beats; a shorter pause of the loop may go unnoticed."""
 
 
