@@ -8,6 +8,7 @@ import pytest
 
 from closeknit.decide.decision import Admit, Decision, Wait
 from closeknit.decide.scheduler import Scheduler
+from closeknit.decide.what_if import StepKind, play
 from closeknit.model.maintenance import Maintenance
 from closeknit.model.node import Node
 from closeknit.model.request import Constraint
@@ -147,3 +148,13 @@ def test_a_window_without_drain_leaves_running_workloads_alone() -> None:
     built = cluster(racks=1, hosts=1)
     built.world.put_window(WINDOW)
     assert built.world.drained_by(running(job("in", 1), r0h0=1), 1500.0) is None
+
+
+def test_what_if_evicts_what_a_window_drains_at_that_time_and_places_it_elsewhere() -> None:
+    built = cluster(racks=2, hosts=1)
+    built.world.put_window(replace(WINDOW, drain=True))
+    story = play(built, [running(job("in", 1), r0h0=1)], 1000.0)
+    assert [(step.kind, step.message) for step in story.steps] == [
+        (StepKind.EVICTED, 'Maintenance "rack-0" of its nodes has begun, from 16:40 until 33:20'),
+        (StepKind.ADMITTED, ""),
+    ]

@@ -19,6 +19,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from ..model.maintenance import EVICTED
 from ..model.workload import Check, Workload
 from ..queue.wake import WakeEvent
 from .decision import Admit, Decision, Evict, Preempt, Replace, Retry, Wait
@@ -29,7 +30,7 @@ from .status import carried_out, evicted, is_ready, required_checks
 DELETED = "WorkloadDeleted"
 """Why a workload ends whose object was deleted while its job was not: another one is created for the job."""
 
-QUEUED_AGAIN = ("Preempted", "NodeFailures", DELETED)
+QUEUED_AGAIN = ("Preempted", "NodeFailures", DELETED, EVICTED)
 """Evictions after which a workload is requeued at once."""
 
 MOST_TIMES = 5
@@ -131,7 +132,7 @@ class _Player:
         leaving: list[tuple[Workload, str, str]] = []
         for one in workloads:
             one = _after_backoff(one, self.now)
-            ending = _ending(self.scheduler, one) if one.reserved else None
+            ending = _ending(self.scheduler, one, self.now) if one.reserved else None
             ready = one if ending else self._with_checks(one)
             self._observe(ready)
             if ending:
@@ -304,7 +305,7 @@ class _Player:
         self.story.steps.append(StoryStep(kind, self.story.cycles, one, queue, by, by_queue, reason, message))
 
 
-def _ending(scheduler: Scheduler, one: Workload) -> tuple[str, str] | None:
+def _ending(scheduler: Scheduler, one: Workload, now: float) -> tuple[str, str] | None:
     """Why a workload has to release its quota, if it has to."""
     status = one.status
     if one.evicted:
@@ -323,7 +324,8 @@ def _ending(scheduler: Scheduler, one: Workload) -> tuple[str, str] | None:
         if names:
             reason = "DeactivatedDueToAdmissionCheck" if state == "Rejected" else "AdmissionCheck"
             return reason, f"Evicted due to AdmissionChecks in {state} state: {names}"
-    return None
+    window = scheduler.world.drained_by(one, now)
+    return None if window is None else (EVICTED, window.begun)
 
 
 def _after_backoff(one: Workload, now: float) -> Workload:

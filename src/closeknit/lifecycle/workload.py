@@ -268,7 +268,7 @@ def _maintained(view: WorkloadView, now: float) -> Iterable[Action]:
     """Evict a workload as a whole when the maintenance of some of its nodes begins; it is requeued once it stopped."""
     window, workload = view.maintenance, view.workload
     if window is not None and workload.reserved and not workload.evicted:
-        yield _drained(view, EVICTED, f'Maintenance "{window.name}" of its nodes has begun, {window.times}', now)
+        yield _drained(view, EVICTED, window.begun, now)
 
 
 def _drained(view: WorkloadView, reason: str, message: str, now: float) -> StatusChange:

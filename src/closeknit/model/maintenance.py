@@ -35,6 +35,11 @@ class Maintenance:
     def taint(self) -> Taint:
         return Taint(self.name, self.times, MAINTENANCE)
 
+    @property
+    def begun(self) -> str:
+        """The message of an eviction for it."""
+        return f'Maintenance "{self.name}" of its nodes has begun, {self.times}'
+
     def covers(self, labels: Mapping[str, str]) -> bool:
         return any(all(labels.get(key) == value for key, value in domain) for domain in self.domains)
 
