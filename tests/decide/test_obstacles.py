@@ -210,7 +210,8 @@ def test_it_would_preempt_the_same_again_and_again() -> None:
 @pytest.mark.parametrize(
     ("flavor", "asked", "remedy"),
     [
-        (Flavor(DEFAULT), part(requests={"tpu": 1}), "add the resource to the groups of ClusterQueue a"),
+        (Flavor(DEFAULT), part(requests={"tpu": 1}), "request only what ClusterQueue a has (gpu), or add the resource"),
+        (Flavor(DEFAULT), part(requests={"gpus": 1}), "did you mean gpu? request only what ClusterQueue a has"),
         (Flavor(DEFAULT), part(constraint=Constraint(required=RACK)), "set spec.topologyName of the flavor"),
         (Flavor(DEFAULT, taints=(Taint("k", "v", "NoSchedule"),)), part(), "tolerate the taint"),
         (Flavor(DEFAULT, {"disk": "ssd"}), part(selector={"disk": "hdd"}), "change the node selector"),
@@ -220,7 +221,7 @@ def test_it_would_preempt_the_same_again_and_again() -> None:
             f"use a level of the flavor's Topology: {RACK}, {HOSTNAME}",
         ),
     ],
-    ids=["resource", "no-topology", "taint", "affinity", "level"],
+    ids=["resource", "misspelt", "no-topology", "taint", "affinity", "level"],
 )
 def test_no_flavor_suits_its_pods(flavor: Flavor, asked: Any, remedy: str) -> None:
     built = scheduler([queue("a", 9)], (), [flavor], [Topology("dc", (RACK, HOSTNAME))])

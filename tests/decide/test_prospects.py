@@ -110,6 +110,14 @@ def test_a_pod_larger_than_any_node_never_fits_unless_it_is_made_smaller() -> No
     assert texts(said) == ["request 4 gpu per pod, which is all that a node has"]
 
 
+def test_only_the_labels_that_no_node_has_are_asked_for() -> None:
+    built = racks(40)
+    built.world.put_flavor(Flavor(DEFAULT, {"pool": "tpu"}, topology="dc"))
+    said = found(built, workload("one", count=1, constraint=IN_A_RACK))
+    assert said.never == ("flavor default has no nodes: no node has the labels pool=tpu",)
+    assert said.first == ("label the nodes of flavor default: kubectl label node NODE pool=tpu",)
+
+
 def test_a_flavor_without_nodes_is_reported_and_nothing_is_offered() -> None:
     said = found(racks(40, 0), workload("one", count=1, constraint=IN_A_RACK))
     assert said.never == (

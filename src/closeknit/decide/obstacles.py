@@ -32,7 +32,10 @@ WAITING = "wait until other workloads finish"
 NOTHING = "no change helped (tried fewer pods, other levels, more quota, other nodes)"
 
 HINTS = (
-    ("unavailable in ClusterQueue", "add the resource to the groups of ClusterQueue {queue}, or do not request it"),
+    (
+        "unavailable in ClusterQueue",
+        "request only what ClusterQueue {queue} has ({resources}), or add the resource to its spec.resourceGroups",
+    ),
     ("does not contain the requested level", "use a level of the flavor's Topology: {levels}"),
     ("does not support TopologyAwareScheduling", "set spec.topologyName of the flavor, or request no topology"),
     ("supports only TopologyAwareScheduling", "request a topology, at least podset-unconstrained-topology"),
@@ -280,7 +283,10 @@ class Obstacles:
         known = [level for topology in topologies for level in topology.levels]
         asked = {level for _, wanted in one.request.walk() for each in wanted for level in each.levels}
         near = "".join(did_you_mean(level, known) for level in sorted(asked.difference(known)))
-        return near + "; or ".join(hints).format(queue=queue.name, levels=levels)
+        have = [resource for group in queue.groups for resource in group.covered]
+        wanted = {resource for part in one.parts for resource in part.requests}
+        near += "".join(did_you_mean(resource, have) for resource in sorted(wanted.difference(have)))
+        return near + "; or ".join(hints).format(queue=queue.name, levels=levels, resources=", ".join(have))
 
     def prospects(self, one: Workload) -> Prospects | None:
         """What it would take to admit the workload now; None if quota and room are not the obstacle."""

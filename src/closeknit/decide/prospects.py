@@ -125,23 +125,29 @@ def _is_empty(trial: Trial, flavor: str) -> bool:
 
 def _without_nodes(trial: Trial, empty: Iterable[str]) -> Iterator[str]:
     for name in empty:
-        labels = ", ".join(_wanted(trial, name))
-        selected = f"the labels {labels} and " if labels else ""
-        levels = ", ".join(_levels(trial, name))
-        yield f"flavor {name} has no nodes: no node has {selected}the levels of its Topology: {levels}"
+        wanted, levels = _lacking(trial, name)
+        selected = [f"the labels {', '.join(f'{key}={value}' for key, value in wanted)}"] if wanted else []
+        keyed = [f"the levels of its Topology: {', '.join(levels)}"] if levels else []
+        yield f"flavor {name} has no nodes: no node has {' and '.join([*selected, *keyed])}"
 
 
 def _labels(trial: Trial, empty: Iterable[str]) -> Iterator[str]:
     """The labels that make a node part of the flavor, except the hostname, which every node has."""
     for name in empty:
-        levels = [f"{level}=…" for level in _levels(trial, name) if level != HOSTNAME]
-        words = " ".join([*_wanted(trial, name), *levels])
+        wanted, levels = _lacking(trial, name)
+        keyed = [f"{level}=…" for level in levels if level != HOSTNAME]
+        words = " ".join([*(f"{key}={value}" for key, value in wanted), *keyed])
         if words:
             yield f"label the nodes of flavor {name}: kubectl label node NODE {words}"
 
 
-def _wanted(trial: Trial, flavor: str) -> list[str]:
-    return [f"{key}={value}" for key, value in sorted(trial.world.flavors[flavor].labels.items())]
+def _lacking(trial: Trial, flavor: str) -> tuple[list[tuple[str, str]], list[str]]:
+    """The labels of the flavor and the levels of its topology that no node has; all if each is on some node."""
+    nodes = [node.labels for node in trial.world.nodes.values()]
+    labels, levels = sorted(trial.world.flavors[flavor].labels.items()), list(_levels(trial, flavor))
+    wanted = [one for one in labels if not any(one in node.items() for node in nodes)]
+    keyed = [one for one in levels if not any(one in node for node in nodes)]
+    return (wanted, keyed) if wanted or keyed else (labels, levels)
 
 
 def _levels(trial: Trial, flavor: str) -> tuple[str, ...]:
