@@ -72,7 +72,7 @@ def test_a_job_that_runs_where_maintenance_is_planned_is_told_what_happens_to_it
     when = "from 2199-01-01T00:00:00Z until 2199-01-02T00:00:00Z includes nodes that it uses"
     assert f'maintenance "gentle" {when}: it keeps running there' in told, told
     assert f'maintenance "strict" {when}: it is evicted and requeued when that begins' in told
-    ck("node", "maintain", "--cancel", "gentle", "--cancel", "strict")
+    assert ck("node", "maintain", "--cancel", "gentle", "--cancel", "maintenance.closeknit.dev/strict").code == 0
     ck("delete", "job", "early")
 
 

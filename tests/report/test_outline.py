@@ -18,6 +18,15 @@ def test_an_outline_has_a_line_a_domain_with_nodes_bar_and_numbers() -> None:
     ]
 
 
+def test_maintenance_of_a_rack_is_shown_once_and_not_again_at_each_of_its_hosts() -> None:
+    census = Census.of(hall(window_in=("n1", "n2", "n3")))
+    told = [line[:8].rstrip() for line in outline(census, deepest=2, resource=GPU) if "maintenance" in line]
+    assert told == ["a"]
+    census = Census.of(hall(window_in=("n1", "n2")))
+    told = [line[:8].rstrip() for line in outline(census, deepest=2, resource=GPU) if "maintenance" in line]
+    assert told == ["├─ a1"]
+
+
 def test_branches_lead_down_past_siblings() -> None:
     labels = [line[:8].rstrip() for line in outline(Census.of(hall()), deepest=2, resource="cpu")]
     assert labels == ["a", "├─ a1", "│  ├─ n1", "│  └─ n2", "└─ a2", "   └─ n3", "b", "└─ b1", "   └─ n4"]

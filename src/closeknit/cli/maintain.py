@@ -90,6 +90,7 @@ async def _tell(client: Client, names: Sequence[str], drain: bool, begin: str) -
 
 async def cancel(client: Client, names: Sequence[str]) -> int:
     known = {one["metadata"]["name"] for one in await listed(client, kinds.MAINTENANCE)}
+    names = [name.rpartition("/")[2] for name in names]  # also as `get -o name` prints it
     for name in names:
         if name not in known:
             remedy = f"`{hint('get', 'maintenances')}` lists them"

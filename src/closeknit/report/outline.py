@@ -55,10 +55,16 @@ def _nodes(census: Census, level: int, domain: int) -> str:
 
 
 def _maintenance(census: Census, level: int, domain: int, deepest: int) -> str:
-    """The windows that cover the domain, at its own line; those of a part of it only where the part has no line."""
+    """The windows that cover the domain, at its own line; those of a part of it only where the part has no line.
+
+    A window that covers the domain above is shown there.
+    """
     shown = []
+    above = int(census.tree.parent[level][domain]) if level else -1
     for taint, counts in census.windows:
         covered, nodes = int(counts[level][domain]), int(census.nodes[level][domain])
+        if level and counts[level - 1][above] == census.nodes[level - 1][above]:
+            continue
         if covered == nodes or (covered and level == deepest):
             part = "" if covered == nodes else f" ({covered} of {nodes} nodes)"
             shown.append(f"  {taint.cause}{part}")
