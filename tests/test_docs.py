@@ -59,7 +59,7 @@ def test_the_groups_in_the_recipe_for_kai_are_as_printed(
 ) -> None:
     page = (ROOT / "docs/how-to/kai.md").read_text()
     monkeypatch.chdir(tmp_path)
-    first, second = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    first, *_, second = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     Path("train.yaml").write_text(first)
     Path("groups.yaml").write_text(second)
     printed = re.findall(r"\$ closeknit group train.yaml\n(.*?)```", page, re.DOTALL)
@@ -177,10 +177,28 @@ def test_what_a_page_on_groups_shows_of_check_is_what_is_printed(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = (ROOT / f"docs/how-to/{page}.md").read_text()
-    [(name, manifest)] = re.findall(r"```yaml\n# (\S+)\n(.*?)```", text, re.DOTALL)
+    (name, manifest), *_ = re.findall(r"```yaml\n# (\S+)\n(.*?)```", text, re.DOTALL)
     [shown] = re.findall(rf"\$ closeknit check {re.escape(name)}\n(.*?)```", text, re.DOTALL)
     monkeypatch.chdir(tmp_path)
     Path(name).write_text(manifest)
     with pytest.raises(SystemExit):
         main(["check", name])
     assert capsys.readouterr().out == shown
+
+
+@pytest.mark.parametrize("page", ["kai", "kubernetes-pod-groups", "volcano", "grove"])
+def test_what_a_page_on_groups_shows_of_placing_them_is_what_is_printed(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (ROOT / f"docs/how-to/{page}.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    for name, manifest in re.findall(r"```yaml\n# (\S+)\n(.*?)```", text, re.DOTALL):
+        Path(name).write_text(manifest)
+        if name == "serve.yaml":
+            Path("wide.yaml").write_text(manifest.replace('segment-size: "3"', 'segment-size: "5"'))
+    shown = re.findall(r"\$ closeknit ((?:place|explain|tree) .*)\n((?s:.*?))```", text)
+    assert shown
+    for command, printed in shown:
+        with pytest.raises(SystemExit):
+            main(command.split())
+        assert capsys.readouterr().out == printed, command

@@ -116,9 +116,9 @@ def _labels(plan: GangPlan, layout: DrawnTree) -> dict[tuple[int, int], str]:
     lowest = layout.tree.topology.lowest
     for one in (group for top in plan.top for group in top.walk()):
         is_drawn = one.tree is not None and one.tree.topology.name == layout.tree.topology.name
-        if is_drawn and one.group.name and one.placed and ROOT < one.level < lowest:
-            row = next(row for pods in one.every for row in pods.rows.tolist())
-            at = layout.tree.ancestor(leaf_of[row], one.level)
+        rows = {row for pods in one.every for row in pods.rows.tolist()}
+        if is_drawn and one.group.name and len(rows) > 1 and ROOT < one.level < lowest:
+            at = layout.tree.ancestor(leaf_of[min(rows)], one.level)
             found.setdefault((one.level, at), []).append(one.group.name)
         for pods in one.pods:
             for row, count in zip(pods.rows.tolist(), pods.counts.tolist(), strict=True):
