@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from closeknit.dialects.pod_rules import read_kind, with_rules
+from closeknit.engine.explain import Explanation, explain
 from closeknit.engine.fit import fit_of
 from closeknit.engine.place import place
 from closeknit.engine.policy import Policy
@@ -323,3 +324,21 @@ def test_a_trial_that_removes_pods_removes_their_labels_and_ports() -> None:
     assert placed(snapshot, 1, other) == {"a1": 1}
     snapshot.rollback(mark)
     assert isinstance(placed(snapshot, 1, other), str)
+
+
+def test_pods_that_others_need_near_them_are_placed_first() -> None:
+    snapshot = cluster("a2 b2", cpu=2)
+    near = shape(affine(term(RACK, {"matchLabels": {"app": "y"}})))
+    sets = [PodSet("workers", 3, near, ANYWHERE), PodSet("store", 1, shape({}, {"app": "y"}), ANYWHERE)]
+    result = place(snapshot, Request.of(sets), Policy())
+    assert result.fits
+    hosts = {one.pod_set.name: one.assignment.values for one in result.outcomes if one.assignment is not None}
+    (store,) = {path[-1][0] for path in hosts["store"]}
+    assert {path[-1][0] for path in hosts["workers"]} == {store}
+
+
+def test_what_explains_a_refusal_counts_the_pods_that_one_pod_per_host_costs() -> None:
+    found = explain(cluster("a2"), Request.of([PodSet("main", 3, shape(apart(term(HOSTNAME))), IN_RACK)]), Policy())
+    assert isinstance(found, Explanation)
+    (cause,) = found.causes
+    assert (cause.cause, cause.leaves, cause.pods) == ("podAntiAffinity among its own pods", 2, 6)

@@ -136,3 +136,16 @@ def test_a_job_waits_for_the_pods_that_keep_it_away_and_takes_their_place() -> N
     place.delete(kinds.JOB, "default", "first")
     place.advance(60)
     assert nodes(place, "second") == ["h00", "h01", "h02"]
+
+
+def test_a_job_that_needs_pods_near_it_starts_once_they_run() -> None:
+    place = lab()
+    store = {"topologyKey": RACK, "labelSelector": {"matchLabels": {"app": "store"}}}
+    near = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [store]}}
+    place.create(job(2, {"affinity": near}, wish="preferred"))
+    place.advance(10)
+    assert "excluded: podAffinity: 12" in why_not_admitted(place)
+    place.create(job(1, {}, "store", app="store"))
+    place.advance(30)
+    assert all(nodes(place))
+    assert racks(place) == racks(place, "store")

@@ -11,6 +11,7 @@ import yaml
 
 from closeknit.dialects.timestamps import parse
 from closeknit.model.mistake import InputError
+from closeknit.model.pod_rules import PodKind
 from closeknit.observe.manifests import Manifests, read_manifests
 from closeknit.state.mirror import OtherPod
 
@@ -140,7 +141,8 @@ def test_only_pods_that_take_room_are_kept(tmp_path: Path) -> None:
     ended = pod("done", "n1")
     ended["status"]["phase"] = "Succeeded"
     found = read(tmp_path, pod("runs", "n1", 2), pod("waits"), ended)
-    assert [(one.key, one.node, one.pod) for one in found.pods] == [("default/runs", "n1", OtherPod("n1", {GPU: 2}))]
+    runs = OtherPod("n1", {GPU: 2}, kind=PodKind("default"))
+    assert [(one.key, one.node, one.pod) for one in found.pods] == [("default/runs", "n1", runs)]
 
 
 def test_a_pod_says_which_workload_it_belongs_to(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from ..model.mistake import not_there, refuse
 from ..model.nearest import did_you_mean
 from ..model.topology import Topology
 from ..observe.cluster_cache import ClusterCache
+from ..observe.pod_kinds import KindCache
 from ..state.mirror import Mirror, OtherPod
 from ..state.snapshot import Snapshot
 from ..state.table import NodeTable
@@ -90,11 +91,12 @@ class FlavorRooms:
 
 def _pods(cache: ClusterCache) -> dict[str, OtherPod]:
     found: dict[str, OtherPod] = {}
+    known = KindCache("AllPodFilters" in cache.gates)
     for (namespace, name), raw in cache.raw[kinds.POD].items():
         spec = raw.get("spec") or {}
         if spec.get("nodeName") and (raw.get("status") or {}).get("phase") not in ENDED:
             requests = core.requests(msgspec.convert(spec, core.PodSpec))
-            found[f"{namespace}/{name}"] = OtherPod(spec["nodeName"], requests)
+            found[f"{namespace}/{name}"] = OtherPod(spec["nodeName"], requests, kind=known.of(raw))
     return found
 
 

@@ -69,6 +69,8 @@ class World:
         self.placed = PlacedPods(lambda name: self.nodes.get(name))
         self.ledger = Ledger()
         self.mirrors: dict[str, Mirror] = {}
+        self.new_pods_help = False
+        """Whether a workload had affinity or spread, so that a pod that appears may let it in."""
         self.leaving = _leaving()
         """Represents all draining pods as one workload that is being evicted and holds no quota."""
         self.generation = 0
@@ -447,6 +449,8 @@ class World:
         kind = shape.kind
         if kind is None or "AllPodFilters" not in self.gates:
             return shape
+        if shape.rules is not None and (shape.rules.affinity or shape.rules.spread):
+            self.new_pods_help = True
         if shape.rules is None and not self._is_kept_away(kind, flavor, beside):
             return shape
         return shape.ruled(shape.rules or PodRules(kind), kind)

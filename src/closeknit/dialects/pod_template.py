@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import difflib
 
+import msgspec
+
 from ..model.label_names import is_qualified_name
 from ..model.nearest import did_you_mean
 from ..model.quantity import QuantityError, milli, nanos
@@ -17,7 +19,10 @@ from . import core
 from .field import Field, shown
 from .known_fields import CONTAINER, NEEDS, POD_SPEC
 from .node_choice import check_choice
+from .pod_rules import with_rules
 
+NAMESPACE = "default"
+"""The namespace of templates that are read without a cluster."""
 STANDARD = (CPU, MEMORY, "ephemeral-storage")
 """The container resources without a domain prefix, besides huge pages of every size."""
 
@@ -27,6 +32,18 @@ DEVICES = ("nvidia.com/gpu", "amd.com/gpu", "google.com/tpu", "habana.ai/gaudi",
 """Common devices. A name that is nearly one of these is probably misspelt: no node has nvidia.com/gpus."""
 SLIP = 0.9
 """Similarity to nvidia.com/gpu: 0.97 for nvidia.com/gpus, 0.8 for nvidia.com/gpu.shared."""
+
+
+def read_template(template: Field) -> Shape | None:
+    """The shape of pods of this template, with its rules about other pods."""
+    shape = read_shape(template.at("spec"))
+    if shape is None or not isinstance(template.at("spec").value, dict):
+        return shape
+    try:
+        return with_rules(shape, NAMESPACE, template.at("metadata", "labels").strings(), template.at("spec").value)
+    except msgspec.ValidationError as error:
+        template.at("spec").wrong(f"cannot be read: {error}", "write the fields as the API has them")
+        return None
 
 
 def read_shape(spec: Field) -> Shape | None:

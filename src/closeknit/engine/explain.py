@@ -185,6 +185,10 @@ def _causes(columns: Fit) -> tuple[ExclusionCause, ...]:
         if code and (columns.cause == code).any()
     ]
     causes = [replace(one, detail=_selector_detail(columns)) if one.cause == SELECTOR else one for one in causes]
+    if columns.rules is not None and columns.capped.any():
+        capped = np.flatnonzero(columns.capped)
+        lost = int(room[capped].sum() - columns.pods[capped].sum())
+        causes.append(ExclusionCause(columns.rules.cap_cause, len(capped), lost))
     causes += _filtered_nodes(columns)
     table = snapshot.table
     for name, out in (("cordoned", table.cordoned), ("not ready", ~table.usable & ~table.cordoned)):

@@ -214,8 +214,11 @@ class Fit:
     def in_one_piece(self, low: int, high: int) -> int:
         """Pods that the free room of leaves low .. high would hold if it were not fragmented over nodes.
 
-        Unless sums alone decide, it is at most what those nodes would hold if they were empty.
+        Unless sums alone decide, it is at most what those nodes would hold if they were empty. Where rules about other
+        pods limit the nodes, room in one piece would hold no more.
         """
+        if self.rules is not None:
+            return int(self.pods[low:high].sum())
         snapshot, passes = self.snapshot, self.cause[low:high] == PASSES
         view = np.maximum(self.passing_view[:, low:high], 0)
         whole = (view * passes).sum(axis=1, keepdims=True)
@@ -262,6 +265,12 @@ class Fit:
         self.rules.exclude(rows, exclude, present)
         if self.spread is not None and (present or not self.spread.own):
             exclude(self.spread.room(rows, present) > 0, SPREAD)
+
+    @property
+    def goes_one_by_one(self) -> bool:
+        """Whether a pod of the shape changes where the next one may go, beyond its own node."""
+        starts = self.rules is not None and self.rules.is_first and self.rules.attracts_itself
+        return starts or self.is_relational
 
     @property
     def is_relational(self) -> bool:

@@ -83,17 +83,46 @@ def _in_order(snapshot: Snapshot, request: Request, policy: Policy) -> Result:
     """Place group after group."""
     checkpoint = snapshot.checkpoint()
     outcomes: list[PodSetOutcome] = []
+    groups = _attracting_first(snapshot, request.groups, policy)
     try:
-        for group in request.groups:
+        for group in groups:
             placed = _place_group(snapshot, group, policy)
             outcomes += placed
             if any(outcome.reason is not None for outcome in placed):
                 break
-            if group is not request.groups[-1]:
+            if group is not groups[-1]:
                 _reserve(snapshot, placed)
     finally:
         snapshot.rollback(checkpoint)
     return Result(tuple(outcomes))
+
+
+def _attracting_first(snapshot: Snapshot, groups: tuple[Group, ...], policy: Policy) -> list[Group]:
+    """The groups in order, but pods that others need near them before those others."""
+    if len(groups) < 2 or all(one.shape.rules is None for group in groups for one in group.pod_sets):
+        return list(groups)
+    waiting, ordered = list(groups), list[Group]()
+    while waiting:
+        free = (
+            one for one in waiting if not any(_needs(snapshot, one, two, policy) for two in waiting if two is not one)
+        )
+        ordered.append(next(free, waiting[0]))
+        waiting.remove(ordered[-1])
+    return ordered
+
+
+def _needs(snapshot: Snapshot, group: Group, other: Group, policy: Policy) -> bool:
+    """Whether pods of a group have to be near pods of another one, and not near their own kind."""
+    namespaces = snapshot.neighbours.namespaces
+    for shape in (policy.seen(one.shape) for one in group.pod_sets):
+        if shape.rules is None or not shape.rules.affinity:
+            continue
+        terms, kinds = shape.rules.affinity, [one.shape.kind for one in other.pod_sets]
+        if all(shape.rules.kind.is_in(term, namespaces) for term in terms):
+            continue
+        if any(kind is not None and all(kind.is_in(term, namespaces) for term in terms) for kind in kinds):
+            return True
+    return False
 
 
 def has_room(snapshot: Snapshot, request: Request, policy: Policy, steps: Steps | None = None) -> bool:

@@ -32,6 +32,7 @@ from ..model.resources import ABSURD, Resources
 from ..model.topology import HOSTNAME
 from ..state.mirror import OtherPod
 from .nodes import name_some
+from .pod_kinds import KindCache
 from .pods import FilePodSpec
 from .pool_form import is_pool, read_pool
 from .pool_nodes import nodes_of_pool, pods_of_pool
@@ -198,6 +199,7 @@ class _Reader:
         self._pod = msgspec.json.Decoder(KeptPod)
         self._full_pod = msgspec.json.Decoder(core.WirePod)
         self._requests: dict[tuple[bytes, ...], Resources] = {}
+        self._kinds = KindCache(True)
         self._names: set[tuple[str, ...]] = set()
         self._repeated: list[str] = []
         self._hosts: dict[str, str] = {}
@@ -330,7 +332,8 @@ class _Reader:
         group = labels.get(keys.POD_GROUP) or annotations.get(keys.POD_GROUP) or ""
         pod = None
         if not kept:
-            pod = OtherPod(node, self._asks(spec, data, f"Pod {namespace}/{name}", where), daemon_of(owners))
+            asks = self._asks(spec, data, f"Pod {namespace}/{name}", where)
+            pod = OtherPod(node, asks, daemon_of(owners), self._kinds.of_text(namespace, labels, data))
         uids = tuple(uid for uid in (*(one.uid for one in owners), meta.uid) if uid)
         by_topology = any(key in annotations for key in (*keys.TOPOLOGY_ANNOTATIONS, *keys.FORMER))
         workload = annotations.get(keys.WORKLOAD) or group

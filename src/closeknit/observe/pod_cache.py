@@ -81,12 +81,19 @@ class PodCache:
         if node:
             pod = self.index.all.get(key) or pod_wire.pod(change.object)
             owner = f"{pod.namespace}/{pod.workload}"
-            self._placed.add(key)
             requests = self._requests(change.object)
+            if key not in self._placed:
+                self._appeared()
+            self._placed.add(key)
             kind = self._kinds.of(change.object)
             self.world.put_placed_pod(key, PlacedPod(owner, pod.pod_set, node, requests, pod.deleting, kind))
         else:
             self._leave_placed(key)
+
+    def _appeared(self) -> None:
+        """Wake workloads that may have waited for such a pod near them, or in another domain."""
+        if self.world.new_pods_help:
+            self.freed()
 
     def _leave_placed(self, key: str) -> None:
         if key in self._placed:
@@ -110,6 +117,7 @@ class PodCache:
         kind = self._kinds.of(change.object) if node else None
         if node and (known is None or known.node != node or known.kind is not kind):
             self.put(key, OtherPod(node, self._requests(change.object), _daemon_of(change.object), kind))
+            self._appeared()
         elif not node:
             self._leave_other(key)
 

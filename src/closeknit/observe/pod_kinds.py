@@ -12,6 +12,8 @@ from ..dialects.pod_rules import read_kind
 from ..model.pod_rules import PodKind
 
 MOST_KINDS = 50_000
+_WORDS = (b'"hostPort"', b'"hostNetwork"', b'"podAntiAffinity"', b'"persistentVolumeClaim"')
+"""What the kind of a pod is read from, besides its labels."""
 
 
 class KindCache:
@@ -25,6 +27,12 @@ class KindCache:
     def of(self, pod: Raw) -> PodKind | None:
         meta = pod["metadata"]
         return self.kind(meta.get("namespace") or "default", meta.get("labels") or {}, pod["spec"])
+
+    def of_text(self, namespace: str, labels: dict[str, str], data: bytes | msgspec.Raw) -> PodKind | None:
+        """The same from JSON; most pods have nothing in their spec that others have to know."""
+        text = bytes(data)
+        spec = msgspec.json.decode(text).get("spec") or {} if any(word in text for word in _WORDS) else {}
+        return self.kind(namespace, labels, spec)
 
     def kind(self, namespace: str, labels: dict[str, str], spec: Raw) -> PodKind | None:
         """The kind of a pod, the same object for equal pods."""

@@ -60,7 +60,7 @@ class GroupTrial:
 
     def has_rules(self, batch: Batch) -> bool:
         """Whether each pod of the batch changes where the next may go."""
-        return self.ruled and self.fit(batch.shape).is_relational
+        return self.ruled and self.fit(batch.shape).goes_one_by_one
 
     def most(self, batch: Batch, rows: IntArray) -> int:
         """No more pods of a batch with such rules than this fit on these rows."""

@@ -15,7 +15,7 @@ from enum import Flag, auto
 from ....model.gates import Gates
 from ....model.request import PodSet, Ranks
 from ...field import INT32_MAX, Field, Report
-from ...pod_template import read_shape
+from ...pod_template import read_template
 from ..keys import MAIN as MAIN
 from ..per_replica import own_mistakes, with_own_keys
 from ..topology_request import Grouped, build, with_current_keys
@@ -80,7 +80,7 @@ def pod_sets(
         report.add(own_mistakes(member.annotations, role.count, role.ranks, gates, member.at))
     if ValidationRules.GROUPS in rules:
         report.add(group_mistakes(members))
-    shapes = [read_shape(role.template.at("spec")) for role in roles]
+    shapes = [read_template(role.template) for role in roles]
     if report:
         return []
     sets: list[Grouped] = []

@@ -6,7 +6,7 @@ from ....model.gates import Gates
 from ....model.request import PodSet
 from ...field import Field
 from ...own_marks import ORDER
-from ...pod_template import read_shape
+from ...pod_template import read_template
 from ..per_replica import own_mistakes, with_own_keys
 from ..topology_request import Grouped, TopologyRequest
 from ..validation import request_mistakes
@@ -37,7 +37,7 @@ def _pod_set(one: Field, gates: Gates, is_old: bool, order: str) -> Grouped | No
     least = one.at("minCount").count(count, least=1)
     if least > count:
         one.at("minCount").wrong(f"is {least}, more than the count of {count}", f"use at most {count}")
-    shape = read_shape(one.at("template", "spec"))
+    shape = read_template(one.at("template"))
     request = _request(one.at("topologyRequest"), is_old) if "TopologyAwareScheduling" in gates else TopologyRequest()
     if shape is None or request is None:
         return None
