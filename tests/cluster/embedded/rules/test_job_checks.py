@@ -84,6 +84,17 @@ def test_labels_that_the_server_gives_cannot_be_others() -> None:
     ]
 
 
+def test_a_job_replaced_by_its_manifest_lacks_the_selector_that_the_server_generated() -> None:
+    host = Host()
+    host.create(JOB, job())
+    refused = host.change_refusal(JOB, {"spec": {"selector": None}})
+    assert refused == [
+        ("spec.selector", "Required"),
+        ("spec.template.metadata.labels", "Invalid"),
+        ("spec.selector", "Invalid"),
+    ]
+
+
 PLACING = [
     {"nodeSelector": {"a": "b"}},
     {"tolerations": [{"operator": "Exists"}]},
