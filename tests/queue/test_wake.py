@@ -31,10 +31,11 @@ CHANGED = {
 ROOM = {WakeEvent.NODE_CHANGED, WakeEvent.OTHER_POD_GONE}
 ELSEWHERE = {WakeEvent.ROOM_FREED}
 CLEARED = {WakeEvent.RESERVATION_ENDED}
+EXPOSED = {WakeEvent.QUEUE_BORROWS}
 
 HELPED_BY = {
-    WaitStage.QUOTA: FREED | CHANGED | CLEARED,
-    WaitStage.ROOM: FREED | CHANGED | ROOM | ELSEWHERE | CLEARED,
+    WaitStage.QUOTA: FREED | CHANGED | CLEARED | EXPOSED,
+    WaitStage.ROOM: FREED | CHANGED | ROOM | ELSEWHERE | CLEARED | EXPOSED,
     WaitStage.PLACE: CHANGED | ROOM,
     WaitStage.MAXIMUM: CHANGED,
     WaitStage.FLAVOR: CHANGED,
@@ -42,11 +43,12 @@ HELPED_BY = {
     WaitStage.FAULT: CHANGED,
     WaitStage.UNKNOWN: set(WakeEvent),
 }
-"""Freed quota helps workloads that wait for quota or room; room on nodes helps those that found none; changes of quota,
-flavors and topologies may help any workload; one that waits for an unknown cause is woken by everything."""
+"""Freed quota, and quota that a queue has just borrowed, helps workloads that wait for quota or room; room on nodes
+helps those that found none; changes of quota, flavors and topologies may help any workload; one that waits for an
+unknown cause is woken by everything."""
 
 REACH = {
-    **dict.fromkeys(FREED | ELSEWHERE | {WakeEvent.QUEUE_CHANGED, WakeEvent.COHORT_CHANGED}, Reach.TREE),
+    **dict.fromkeys(FREED | ELSEWHERE | EXPOSED | {WakeEvent.QUEUE_CHANGED, WakeEvent.COHORT_CHANGED}, Reach.TREE),
     **dict.fromkeys(
         ROOM
         | CLEARED

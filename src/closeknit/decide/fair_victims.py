@@ -99,7 +99,7 @@ class _Trial:
 
     def _take_fair(self, queue: QuotaNode, left: list[Holding], rule: Rule) -> list[Holding]:
         """Take the first candidate that the rule allows; return those skipped before it."""
-        mine, theirs = _below_common(self.search.node, queue)
+        mine, theirs = self.search.node.below_common(queue)
         share, before = share_of(mine), share_of(theirs)
         passed_over = []
         while left:
@@ -114,7 +114,7 @@ class _Trial:
         """Apply the second rule once per queue."""
         left = {queue: list(holdings) for queue, holdings in passed_over.items() if holdings}
         for queue in self._targets(left):
-            mine, theirs = _below_common(self.search.node, queue)
+            mine, theirs = self.search.node.below_common(queue)
             before = share_of(theirs)
             if rule(share_of(mine), before, before):
                 self.take(left[queue.name][0], PreemptionCause.FAIR)
@@ -201,18 +201,3 @@ class _Trial:
             elif best is None or share >= best_share:
                 best, best_share = child, share
         return best
-
-
-def _below_common(one: QuotaNode, other: QuotaNode) -> tuple[QuotaNode, QuotaNode]:
-    """The ancestors of the two nodes right below their lowest common cohort."""
-    above = {ancestor: child for child, ancestor in _steps(one)}
-    for child, ancestor in _steps(other):
-        if ancestor in above:
-            return above[ancestor], child
-    return one.root, other.root
-
-
-def _steps(node: QuotaNode) -> Iterator[tuple[QuotaNode, QuotaNode]]:
-    while node.parent is not None:
-        yield node, node.parent
-        node = node.parent

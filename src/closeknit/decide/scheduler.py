@@ -22,6 +22,7 @@ from .cycle import CycleResult, run, waits
 from .decision import Admit, Decision, Evict, Preempt, Retry, Wait
 from .entry import Entry, Fate
 from .plan import Severity
+from .reclaimers import reclaimers
 from .status import carried_out, required_checks
 from .world import World
 
@@ -205,6 +206,7 @@ class Scheduler:
         for entry in self.last.entries:
             decisions += self._settle(entry, now)
         self._note_claims()
+        self._wake_reclaimers(now)
         self._clear_the_way(now)
         return decisions
 
@@ -250,6 +252,13 @@ class Scheduler:
         self.claims |= dict.fromkeys(one.by.key for one in self.last.decisions if isinstance(one, Preempt))
         done = {one.workload.key for one in self.last.entries if one.why is not RequeueReason.PENDING_PREEMPTION}
         self.claims = {key: None for key in self.claims if key in self.pending.queue_name_of and key not in done}
+
+    def _wake_reclaimers(self, now: float) -> None:
+        """Wake the workloads that may preempt because of what was admitted; Kueue leaves them to the next event."""
+        if "WakeByReason" in self.world.gates:
+            grown = {one.queue for one in self.last.entries if one.fate is Fate.ADMITTED and not one.is_second_pass}
+            for queue in sorted(grown):
+                self.wake_queues(WakeEvent.QUEUE_BORROWS, reclaimers(self.world, queue), now)
 
     def _due(self, now: float) -> list[PendingWorkload]:
         due = [key for key, (at, _) in self.second_pass.items() if at <= now]

@@ -116,7 +116,7 @@ OUR_GATES = (
         ours=True,
     ),
     Gate("KeepFreedRoom", True, "What a preemption frees is kept for the workload that preempted.", ours=True),
-    Gate("WakeByReason", True, "An event wakes only the workloads that it can help.", ours=True),
+    Gate("WakeByReason", True, "An event wakes the workloads that it can help, and no others.", ours=True),
     Gate("WakeAtOnce", True, "Parked workloads are requeued at once on an event, not a second later.", ours=True),
     Gate("ReplaceSeveralNodes", True, "Several failed nodes are replaced in one decision.", _SWAP, ours=True),
     Gate(

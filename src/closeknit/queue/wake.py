@@ -92,6 +92,8 @@ class WakeEvent(Enum):
     OTHER_POD_GONE = auto()
     ROOM_FREED = auto()
     """A workload of another cohort released its places."""
+    QUEUE_BORROWS = auto()
+    """An admission made a queue borrow, or borrow more: others may reclaim from it."""
     RESERVATION_ENDED = auto()
     """A workload that had blocked room without holding it no longer does."""
 
@@ -114,6 +116,7 @@ RULES = {
     WakeEvent.NODE_CHANGED: WakeRule(Reach.EVERYWHERE, CAPACITY),
     WakeEvent.OTHER_POD_GONE: WakeRule(Reach.EVERYWHERE, CAPACITY),
     WakeEvent.ROOM_FREED: WakeRule(Reach.TREE, frozenset({WaitStage.ROOM, WaitStage.UNKNOWN})),
+    WakeEvent.QUEUE_BORROWS: WakeRule(Reach.TREE, FREED),
     WakeEvent.RESERVATION_ENDED: WakeRule(Reach.EVERYWHERE, FREED),
 }
 """The wake table: which queues each event reaches, and which stages it can help."""

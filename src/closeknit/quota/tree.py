@@ -75,6 +75,21 @@ class QuotaNode:
             yield node
             node = node.parent
 
+    def below_common(self, other: QuotaNode) -> tuple[QuotaNode, QuotaNode]:
+        """The ancestors of the two nodes right below their lowest common cohort; their roots if there is none."""
+        above = {ancestor: child for child, ancestor in self._steps()}
+        for child, ancestor in other._steps():
+            if ancestor in above:
+                return above[ancestor], child
+        return self.root, other.root
+
+    def _steps(self) -> Iterator[tuple[QuotaNode, QuotaNode]]:
+        """Each node on the way to the root with its parent."""
+        node = self
+        while node.parent is not None:
+            yield node, node.parent
+            node = node.parent
+
     @property
     def path(self) -> str:
         """From the root, as messages show it: /root/team/queue."""
