@@ -319,8 +319,8 @@ class TestEndFlavorWalks:
     """Two pod sets that are each on the flavor which the other has left, and never find places."""
 
     @staticmethod
-    def out_of_step(**gates: bool) -> Scheduler:
-        built = cluster(1, 2, gpus=1, gates=gates)
+    def out_of_step(gpus: int = 1, **gates: bool) -> Scheduler:
+        built = cluster(1, 2, gpus, gates)
         for name in ("a", "b"):
             built.world.put_flavor(Flavor(name, topology="t"))
         group = ResourceGroup(("gpu",), tuple(FlavorQuotas(name, {"gpu": Quota(3)}) for name in ("a", "b")))
@@ -333,6 +333,15 @@ class TestEndFlavorWalks:
 
     def test_a_workload_that_tried_every_flavor_does_not_block_others(self) -> None:
         built = self.out_of_step()
+        admitted = [one.workload.name for _ in range(6) for one in built.cycle(1.0) if isinstance(one, Admit)]
+        assert admitted == ["behind"]
+        assert not built.is_ready
+
+    def test_nor_does_one_that_is_planned_again_within_each_cycle(self) -> None:
+        """The hosts are in use: places are found as if they were empty, and are not there when its turn comes."""
+        built = self.out_of_step(gpus=2)
+        built.put(running(job("important", 4, priority=9), r0h0=2, r0h1=2), 0.0)
+        built.world.put_node(Node("small", {RACK: "r0", HOSTNAME: "small"}, {"gpu": 1, "pods": 110}))
         admitted = [one.workload.name for _ in range(6) for one in built.cycle(1.0) if isinstance(one, Admit)]
         assert admitted == ["behind"]
         assert not built.is_ready

@@ -81,6 +81,7 @@ def _nominated(world: World, head: PendingWorkload, number: int) -> Entry:
     if found is not None:
         entry.why, entry.reason, entry.message = found
         return entry
+    entry.progress = head.progress
     entry.resumed = head.progress is not None and head.progress.pending
     entry.nomination = planned(world, head, number)
     entry.insists = entry.lacks_victims and _insists(world.cluster_queues[entry.queue])
@@ -98,13 +99,12 @@ def _insists(queue: ClusterQueue) -> bool:
 
 
 def _note_progress(world: World, entry: Entry, number: int) -> None:
-    """Record which flavors were tried, for the next cycle."""
+    """Record which flavors were tried, for the next cycle; a replan continues the search where the first plan did."""
     if entry.is_second_pass:
         return
     generation = world.ledger.generation.get(entry.queue, 0)
-    before = entry.waiting.progress
     progress = FlavorProgress(entry.plan.tried(), number, generation, entry.waiting.equivalence_key)
-    entry.waiting.progress = progress.after(before) if "EndFlavorWalks" in world.gates else progress
+    entry.waiting.progress = progress.after(entry.progress) if "EndFlavorWalks" in world.gates else progress
 
 
 class _Turns:

@@ -7,7 +7,7 @@ from enum import Enum, auto
 
 from ..model.quota import FlavorResource
 from ..model.workload import Workload
-from ..queue.pending_workload import PendingWorkload
+from ..queue.pending_workload import FlavorProgress, PendingWorkload
 from ..queue.wake import RequeueReason
 from .nominate import Nomination
 from .plan import Plan
@@ -37,6 +37,8 @@ class Entry:
     gated: bool = False
     recorded: bool = False
     """Its decision was recorded already."""
+    progress: FlavorProgress | None = None
+    """Which flavors were tried before this cycle."""
     resumed: bool = False
     """Not all flavors were considered: the search continued where it had stopped."""
     outrun: bool = False
