@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from closeknit.decide.decision import Admit, Preempt, Wait
+from closeknit.decide.decision import Admit, Decision, Preempt, Wait
 from closeknit.decide.scheduler import Scheduler
-from closeknit.model.cluster_queue import Preemption
+from closeknit.model.cluster_queue import BorrowWithinCohort, Preemption
 from closeknit.model.flavor import Flavor
 from closeknit.model.gates import Gates
 from closeknit.model.node import Node
@@ -16,7 +16,8 @@ from closeknit.model.request import Constraint
 from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.model.workload import Workload
 
-from .objects import GPU, part, queue, running, scheduler, workload
+from .objects import DEFAULT, GPU, part, queue, running, scheduler, workload
+from .play import Play
 
 
 def counts(built: Scheduler, one: Workload) -> dict[str, int] | None:
@@ -27,6 +28,10 @@ def counts(built: Scheduler, one: Workload) -> dict[str, int] | None:
         return None
     assert isinstance(decision, Admit)
     return {given.name: given.count for given in decision.admission.pod_sets}
+
+
+def victims(decisions: list[Decision]) -> list[str]:
+    return [one.victim.name for one in decisions if isinstance(one, Preempt)]
 
 
 class TestPartialAdmission:
@@ -103,3 +108,33 @@ class TestElasticSlices:
 
     def test_what_the_older_one_holds_does_not_make_up_for_quota_that_is_not_there(self) -> None:
         assert counts(self.built(5), workload("new", count=6, replaces="default/old")) is None
+
+
+class TestQuotaThatIsDue:
+    """`red` has mem that `blue` borrows and may take it back; it has no gpu left, and `blue` uses only its own."""
+
+    @staticmethod
+    def borrowed_mem(preemption: Preemption, holdings: dict[str, dict[str, int]], gates: Gates | None = None) -> Play:
+        """Workloads of `blue` with what they hold, and `mine` of `red` that wants one of each."""
+        rule = Preemption(reclaim="Any", borrow=BorrowWithinCohort("LowerPriority"))
+        red = queue("red", {DEFAULT: {GPU: 1, "mem": 4}}, "r", preemption=rule)
+        blue = queue("blue", {DEFAULT: {GPU: 2, "mem": 0}}, "r", preemption=preemption)
+        made = Play(scheduler([red, blue], gates=gates))
+        made.put(running(workload("old", "red", priority=9)))
+        made.put(*(running(workload(name, "blue", 1, held)) for name, held in holdings.items()))
+        made.put(workload("mine", "red", 1, {GPU: 1, "mem": 1}, priority=5))
+        return made
+
+    def test_a_workload_that_holds_it_is_preempted_for_the_other_quota_that_it_frees(self) -> None:
+        made = self.borrowed_mem(Preemption(), {"both": {GPU: 2, "mem": 4}})
+        assert victims(made.cycles(9)) == ["both"]
+        assert made.admitted == {"old", "mine"}
+
+    def test_a_workload_that_holds_none_of_it_is_not(self) -> None:
+        """Otherwise `gpus`, which is within its quota, preempts it in turn, and so on: Kueue never ends."""
+        holdings, any_of_them = {"gpus": {GPU: 2}, "mems": {"mem": 4}}, Preemption(reclaim="Any")
+        made = self.borrowed_mem(any_of_them, holdings)
+        assert victims(made.cycles(20)) == []
+        gates = Gates.profile(changes={"VerifyBeforeAdmit": False})
+        made = self.borrowed_mem(any_of_them, holdings, gates)
+        assert victims(made.cycles(20)).count("gpus") > 2

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from closeknit.decide.nominate import nominate
-from closeknit.decide.plan import Mode, Plan
+from closeknit.decide.plan import Plan
 from closeknit.decide.scheduler import Scheduler
 from closeknit.model.cluster_queue import LocalQueue
 from closeknit.model.gates import Gates
@@ -145,8 +145,8 @@ def test_when_all_is_quiet_no_parked_workload_would_fit(by_reason: bool, data: s
 def test_where_quota_cannot_be_had_no_victims_would_have_been_found(cluster: Cluster) -> None:
     """They are not even sought then: quota alone has shown that there are none.
 
-    An exception: where pods also lack a place, every resource is contested, and a queue that borrows any of them could
-    lose a workload that the quota in question does not follow.
+    Where more than one resource is contested, a queue that borrows any of them could lose a workload that holds only
+    those which it does not borrow.
     """
     story = Story(replace(cluster, gates=Gates.profile("closeknit")), victims_stop=True, cycles=20)
     while story.step() is not None:
@@ -155,8 +155,7 @@ def test_where_quota_cannot_be_had_no_victims_would_have_been_found(cluster: Clu
             for one in [*line.ready(), *line.all_parked()]:
                 fresh = pending_workload(one.workload, one.queue, world.settings, world.gates)
                 plan = nominate(world, fresh, 999).plan
-                modes = [choice.mode for part in plan.pod_sets for choice in part.flavors.values()]
-                if plan.lacks_quota and Mode.PREEMPT not in modes:
+                if plan.lacks_quota and len(plan.contested()) == 1:
                     with patch.object(Plan, "lacks_quota", False):
                         assert not nominate(world, fresh, 999).works, one.key
 

@@ -88,9 +88,13 @@ def preemptions(story: Story) -> dict[tuple[str, str], str]:
 @EXAMPLES
 @given(cluster=clusters())
 def test_played_again_from_its_end_nothing_new_happens(cluster: Cluster) -> None:
-    """Only a preemption that would repeat forever, depending on which heads share a cycle, may occur again."""
+    """Only a preemption that would repeat forever, depending on which heads share a cycle, may occur again.
+
+    The head of a StrictFIFO queue that tries several flavors reserves in one after the other: which workloads meet
+    which reservation depends on the cycle.
+    """
     story = told(cluster)
-    if story.cut:
+    if story.cut or any(one.strategy == "StrictFIFO" and len(one.flavors) > 1 for one in cluster.queues):
         return
     again = play(cluster.scheduler(), story.workloads.values(), NOW)
     assert not preemptions(again).keys() - preemptions(story).keys()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ..model.quota import FlavorResource
+from ..model.resources import PODS
 from ..queue.pending_workload import PendingWorkload
 from ..quota.demand import Demand
 from ..state.ledger import Holding
@@ -95,11 +96,11 @@ def _plan(
     if isinstance(wanted, TopologyResult):
         _fail(plan.pod_set(wanted.failed), wanted.reason)
         return Nomination(plan)
+    plan.due = frozenset(fr for fr in plan.contested() - plan.undue if fr.resource != PODS)
     _place(world, entry, plan, wanted)
     nomination = Nomination(plan, [], wanted)
     exact = "VerifyBeforeAdmit" in world.gates
-    hopeless = exact and plan.lacks_quota and query.old is None and not world.settings.fair_sharing
-    if plan.preempts and not hopeless:
+    if plan.preempts and not (plan.lacks_quota and _takes_only_what_is_due(query)):
         asked = plan.asked() if exact else plan.asked_in_place(demands)
         if query.old is not None:
             asked = {fr: max(0, amount - query.old.usage.get(fr, 0)) for fr, amount in asked.items()}
@@ -167,6 +168,16 @@ def _settle(plan: Plan, placed: TopologyResult) -> None:
 # Victims
 
 
+def _takes_only_what_is_due(query: FlavorQuery) -> bool:
+    """Whether, if some quota cannot be had by preemption, victims have to hold some that can.
+
+    In Kueue it is enough that their queue borrows anything that is contested: it loses workloads within its quota to
+    one that borrows that quota, and they preempt it in turn, without end.
+    """
+    world = query.world
+    return "VerifyBeforeAdmit" in world.gates and query.old is None and not world.settings.fair_sharing
+
+
 def _victims(
     query: FlavorQuery,
     entry: PendingWorkload,
@@ -177,6 +188,8 @@ def _victims(
 ) -> list[Victim]:
     """The victims; the plan gets the places that are free without them."""
     world, contested = query.world, frozenset(plan.contested())
+    if plan.undue and _takes_only_what_is_due(query):
+        contested = plan.due
 
     def settle() -> None:
         if wanted:

@@ -124,6 +124,8 @@ class Plan:
     """It could be placed, but waits for a tighter placement."""
     cut_short: bool = False
     """Kueue stops at a pod set that requests nothing covered: it ignores later pod sets and places nothing."""
+    due: frozenset[FlavorResource] = frozenset()
+    """What is short of quota and can be had by preemption, each by itself and regardless of placement."""
 
     @property
     def mode(self) -> Mode:
@@ -198,13 +200,19 @@ class Plan:
         }
 
     @property
-    def lacks_quota(self) -> bool:
-        """Whether quota is short and nothing may be preempted for it, regardless of placement."""
-        return any(
-            choice.mode is Mode.NO_CANDIDATES and resource != PODS
+    def undue(self) -> set[FlavorResource]:
+        """What is short of quota and cannot be had by preemption; quota for `pods` is ignored then."""
+        return {
+            FlavorResource(choice.flavor, resource)
             for one in self.pod_sets
             for resource, choice in one.flavors.items()
-        )
+            if choice.mode is Mode.NO_CANDIDATES and resource != PODS
+        }
+
+    @property
+    def lacks_quota(self) -> bool:
+        """Whether quota is short and nothing that is short can be had by preemption, regardless of placement."""
+        return bool(self.undue) and not self.due
 
     def lower(self, names: Iterable[str], mode: Mode) -> None:
         """Limit these pod sets to at most `mode`."""
