@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from closeknit.engine.explain import Explanation, explain
 from closeknit.engine.place import has_room, place
 from closeknit.engine.policy import Policy
 from closeknit.engine.replace import Broken
@@ -129,6 +130,16 @@ def test_the_reason_names_replicas_and_what_the_next_one_lacks() -> None:
         'topology "t" allows to fit only 2 out of 3 replica(s) of 8 pod(s), each in one rack; '
         '5 out of 8 pod(s) of replica 2 fit. Total nodes: 6; excluded: resource "gpu": 4'
     )
+
+
+def test_an_explanation_counts_domains_for_one_replica() -> None:
+    found = explain(hall({"b1-r1": [4, 4], "b1-r2": [8, 1]}), Request.of([pods(24, RACK, 8)]), Policy())
+    assert isinstance(found, Explanation)
+    assert [(view.level, view.holding, view.need) for view in found.levels] == [
+        ("block", 1, 8),
+        ("rack", 2, 8),
+        (HOSTNAME, 1, 8),
+    ]
 
 
 # Apart

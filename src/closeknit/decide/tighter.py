@@ -51,7 +51,7 @@ def _preferring(wanted: Wanted) -> Iterator[_Preferring]:
     for flavor, request in wanted.items():
         for pod_set, constraints in request.walk():
             for one in constraints:
-                if one.preferred is not None:
+                if one.preferred is not None and one.replicas is None:
                     yield _Preferring(flavor, pod_set.name, one.preferred)
 
 

@@ -26,6 +26,7 @@ from .match import PASSES, SCATTERED, SELECTOR, UNFIT
 from .place import Result, Roles, place, roles
 from .policy import Policy
 from .remedy import Admits, Case, Remedy, nothing_else, remedies, vacated
+from .replicas import replicas_in
 from .slicing import search
 from .tally import Tally, tally_of
 
@@ -35,7 +36,8 @@ class LevelView:
     """One level: how many domains it has, how many hold everything, and the one that holds most.
 
     `in_one_piece` is what that domain would hold if its free room were not fragmented over its leaves; `when_empty` is
-    the most that a domain of the level would hold if nothing ran on its nodes, -1 if not counted.
+    the most that a domain of the level would hold if nothing ran on its nodes, -1 if not counted. `need` is how many
+    pods belong together: those of the pod set, or of one replica.
     """
 
     level: str
@@ -45,6 +47,7 @@ class LevelView:
     pods: int
     in_one_piece: int
     when_empty: int = -1
+    need: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,9 @@ def _explain_group(
         *found,
         reason,
         snapshot.usable_leaves(),
-        _beside(_views(tally_of(columns, wanted.slicing), workers, leader), level_views(empty, group, policy)),
+        _beside(
+            _views(tally_of(columns, wanted.slicing), at_once(found, policy), leader), level_views(empty, group, policy)
+        ),
         _causes(columns),
         remedies(Case(snapshot, group, workers, leader, policy, wanted, admits)),
         after,
@@ -139,11 +144,17 @@ def level_views(snapshot: Snapshot, group: Group, policy: Policy) -> tuple[Level
         return ()
     workers, leader, _ = found
     columns = fit_of(snapshot, workers.shape, None if leader is None else leader.shape, policy)
-    return _views(tally_of(columns, wanted.slicing), workers, leader)
+    return _views(tally_of(columns, wanted.slicing), at_once(found, policy), leader)
 
 
-def _views(tally: Tally, workers: PodSet, leader: PodSet | None) -> tuple[LevelView, ...]:
-    return tuple(_view(tally, level, workers.count, leader is not None) for level in range(len(tally.levels)))
+def at_once(found: Roles, policy: Policy) -> int:
+    """The pods that the constraint applies to: those of the workers, or of one replica."""
+    replicas = replicas_in(found.constraint, policy.gates)
+    return found.workers.count if replicas is None else min(replicas.size, found.workers.count)
+
+
+def _views(tally: Tally, need: int, leader: PodSet | None) -> tuple[LevelView, ...]:
+    return tuple(_view(tally, level, need, leader is not None) for level in range(len(tally.levels)))
 
 
 def _view(tally: Tally, number: int, count: int, led: bool) -> LevelView:
@@ -164,6 +175,7 @@ def _view(tally: Tally, number: int, count: int, led: bool) -> LevelView:
         best=tree.path(number, best),
         pods=int(pods[best]),
         in_one_piece=tally.fit.in_one_piece(low, high) if possible else int(pods[best]),
+        need=count,
     )
 
 

@@ -20,7 +20,7 @@ def diagnosis(name: str, found: Explanation) -> Iterator[str]:
     if found.never is not None and found.levels:
         yield f"  it can never fit on this cluster, even if all usable nodes were empty: {found.never}"
     yield from remedy_lines(found.remedies)
-    if not found.remedies and found.reason.why in (Why.NO_ROOM, Why.NO_ROOM_FOR_LAYERS):
+    if not found.remedies and found.reason.why in (Why.NO_ROOM, Why.NO_ROOM_FOR_LAYERS, Why.NO_ROOM_FOR_REPLICAS):
         yield "  no change helped (tried tolerations, selectors, levels, fewer pods, other nodes)"
 
 
@@ -31,7 +31,7 @@ def details(found: Explanation) -> Iterator[str]:
     yield f"  requested: {number_of(asked.count, 'pod')} of {asked.name}{leader}, {wording(found.constraint)}"
     if found.levels:
         yield "  what each level can hold now:"
-        yield from (f"    {line}" for line in level_lines(found.levels, asked.count))
+        yield from (f"    {line}" for line in level_lines(found.levels))
     if found.causes:
         are = "is" if found.leaves == 1 else "are"
         yield f"  obstacles ({number_of(found.leaves, 'node')} {are} ready and not cordoned):"
@@ -59,17 +59,17 @@ def _line(remedy: Remedy, command: Callable[..., str]) -> str:
     return ""
 
 
-def level_lines(views: Sequence[LevelView], need: int) -> Iterator[str]:
-    """One line per level: how many of its domains hold `need` pods."""
+def level_lines(views: Sequence[LevelView]) -> Iterator[str]:
+    """One line per level: how many of its domains hold the pods that have to be together."""
     width = max((len(view.level) for view in views), default=0)
-    return (_level(view, width, need) for view in views)
+    return (_level(view, width) for view in views)
 
 
-def _level(view: LevelView, width: int, need: int) -> str:
+def _level(view: LevelView, width: int) -> str:
     best = "/".join(view.best)
     hold = "holds" if view.holding == 1 else "hold"
     most = f"{best} holds the most: {view.pods}" if view.pods else "none has room for a single pod"
-    text = f"{view.level:<{width}}  {view.holding} of {view.domains} {hold} {need}; {most}"
+    text = f"{view.level:<{width}}  {view.holding} of {view.domains} {hold} {view.need}; {most}"
     if view.in_one_piece > view.pods:
         text += f" (fragmented: if contiguous, its free room would hold {view.in_one_piece})"
     if view.when_empty > view.pods:

@@ -158,6 +158,10 @@ def wording(constraint: Constraint | None) -> str:
     parts = [f"required {constraint.required}"] if constraint.required else []
     parts += [f"preferred {constraint.preferred}"] if constraint.preferred else []
     parts += [f"slices of {layer.size} per {layer.level}" for layer in constraint.slices]
+    if constraint.replicas is not None:
+        parts.append(f"each replica of {number_of(constraint.replicas.size, 'pod')} by itself")
+        parts += [f"replicas in different {constraint.replicas.apart}"] if constraint.replicas.apart else []
+    parts += [f"order {constraint.order}"] if constraint.order else []
     return ", ".join(parts) or "unconstrained"
 
 

@@ -221,7 +221,7 @@ def _place_lines(found: FlavorPlacement, wide: bool) -> Iterator[str]:
         if views:
             pods = f"{number_of(asked.count, 'pod')} of {asked.name}"
             yield f"  why there: what each level can hold without this job, for {pods}"
-            yield from (f"    {line}" for line in level_lines(views, asked.count))
+            yield from (f"    {line}" for line in level_lines(views))
     if found.stays:
         tightest = all(asked.constraint is not None and asked.constraint.required for asked, _ in found.levels)
         why = ": it is in the tightest domain that holds it" if tightest else ""

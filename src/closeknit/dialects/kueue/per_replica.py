@@ -28,11 +28,16 @@ ORDERS = get_args(Order)
 
 
 def with_own_keys(
-    constraint: Constraint | None, notes: Annotations, count: int, ranks: Ranks, order: str = ""
+    constraint: Constraint | None,
+    notes: Annotations,
+    count: int,
+    ranks: Ranks,
+    order: str = "",
+    gates: Gates | None = None,
 ) -> Constraint | None:
     """The constraint with what the annotations add to it; `order` is that of the job."""
-    if constraint is None:
-        return None
+    if constraint is None or (gates is not None and "PlacementPerReplica" not in gates):
+        return constraint
     wanted = notes.get(ORDER, order)
     if wanted in ORDERS:
         constraint = replace(constraint, order=cast(Order, wanted))

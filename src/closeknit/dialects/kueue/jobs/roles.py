@@ -90,7 +90,7 @@ def pod_sets(
         if request is None:
             sets.append((PodSet(role.name, role.count, shape), None))
         else:
-            constraint = with_own_keys(request.constraint(), member.annotations, role.count, role.ranks, order)
+            constraint = with_own_keys(request.constraint(), member.annotations, role.count, role.ranks, order, gates)
             pod_set = PodSet(role.name, role.count, shape, constraint, role.ranks)
             sets.append((pod_set, request.pod_set_group_name))
     return sets

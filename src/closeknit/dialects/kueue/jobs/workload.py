@@ -44,7 +44,7 @@ def _pod_set(one: Field, gates: Gates, is_old: bool, order: str) -> Grouped | No
     one.report.add(request_mistakes(request, count, gates, one.at("topologyRequest").path))
     notes = one.at("template", "metadata", "annotations")
     one.report.add(own_mistakes(notes.strings(), count, request.ranks(), gates, notes.path))
-    constraint = with_own_keys(request.constraint(), notes.strings(), count, request.ranks(), order)
+    constraint = with_own_keys(request.constraint(), notes.strings(), count, request.ranks(), order, gates)
     return PodSet(str(_name(one).value), count, shape, constraint, request.ranks()), request.pod_set_group_name
 
 
