@@ -149,3 +149,31 @@ def test_a_job_that_needs_pods_near_it_starts_once_they_run() -> None:
     place.advance(30)
     assert all(nodes(place))
     assert racks(place) == racks(place, "store")
+
+
+def test_a_job_preempts_the_pods_that_hold_its_host_port() -> None:
+    place = lab()
+    container = {"name": "c", "image": "i", "ports": [{"containerPort": 80, "hostPort": 80}]}
+    spec = {"containers": [{**container, "resources": {"requests": {"cpu": "1"}}}]}
+    place.create(job(12, spec, "low", wish=""))
+    place.advance(10)
+    urgent = job(3, spec, "urgent")
+    urgent["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = "high"
+    place.create(urgent)
+    place.advance(60)
+    assert len(set(nodes(place, "urgent"))) == 3
+    assert all(nodes(place, "urgent"))
+    assert len(racks(place, "urgent")) == 1
+
+
+def test_a_lost_node_is_replaced_by_one_where_no_pod_of_the_job_runs() -> None:
+    place = lab()
+    place.create(job(2, BY_HOST))
+    place.advance(10)
+    first, second = nodes(place)
+    place.delete(kinds.NODE, "", first)
+    place.advance(120)
+    assert len(set(nodes(place))) == 2
+    assert second in nodes(place)
+    assert first not in nodes(place)
+    assert len(racks(place)) == 1
