@@ -18,8 +18,8 @@ FOUND = Explanation(
     NO_ROOM,
     leaves=4,
     levels=(
-        LevelView("example.com/rack", 2, 0, ("r1",), 6, 7),
-        LevelView("kubernetes.io/hostname", 4, 1, ("r1", "h1"), 3, 3),
+        LevelView("example.com/rack", 2, 0, ("r1",), 6, 7, need=8),
+        LevelView("kubernetes.io/hostname", 4, 1, ("r1", "h1"), 3, 3, need=8),
     ),
     causes=(ExclusionCause("cordoned", 1, 1), ExclusionCause('resource "gpu"', 2, 0, "no node has it")),
     remedies=(Remedy("fewer", pods=1, count=8), Remedy("add", nodes=("h1",), count=1, domain=("r1",))),
@@ -44,7 +44,7 @@ def test_levels_causes_and_remedies_come_one_to_a_line() -> None:
 
 
 def test_what_is_free_now_and_what_empty_nodes_would_hold_are_distinguished() -> None:
-    level = LevelView("example.com/rack", 2, 0, ("r1",), 3, 3, when_empty=6)
+    level = LevelView("example.com/rack", 2, 0, ("r1",), 3, 3, when_empty=6, need=8)
     never = Explanation(MAIN, None, MAIN.constraint, NO_ROOM, 4, (level,), never=NO_ROOM)
     assert list(diagnosis("Job train", never))[3:] == [
         "    example.com/rack  0 of 2 hold 8; r1 holds the most: 3; on empty nodes at most 6",
