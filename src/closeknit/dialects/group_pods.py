@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from ..model.natural import natural
 from ..model.request import PodSet
 from ..model.shape import Shape
 from .field import Field
+from .pod_rules import with_rules
 from .pod_template import read_shape
 
 ENDED = ("Succeeded", "Failed")
@@ -44,8 +47,20 @@ def _read_pod(pod: Field) -> GroupPod | None:
     leaves = pod.at("metadata", "deletionTimestamp").given and not node
     if leaves or pod.at("status", "phase").text() in ENDED:
         return None
-    shape = read_shape(pod.at("spec"))
-    return None if shape is None else GroupPod(key_of(pod), pod.at("metadata", "labels").strings(), shape, node)
+    shape, key, labels = read_shape(pod.at("spec")), key_of(pod), pod.at("metadata", "labels").strings()
+    return None if shape is None else GroupPod(key, labels, _ruled(shape, key, labels, pod), node)
+
+
+def _ruled(shape: Shape, key: str, labels: Mapping[str, str], pod: Field) -> Shape:
+    """The shape with the rules about other pods; they cannot be read in a pod that has mistakes.
+
+    The node of a bound pod is no rule: its equals may go elsewhere.
+    """
+    spec = {name: value for name, value in pod.at("spec").mapping().items() if name != "nodeName"}
+    try:
+        return with_rules(shape, key.partition("/")[0], labels, spec)
+    except (msgspec.ValidationError, AttributeError, TypeError):
+        return shape
 
 
 def pod_sets(name: str, pods: Sequence[GroupPod]) -> tuple[PodSet, ...]:

@@ -82,6 +82,8 @@ def charge_bound(columns: Snapshot, objects: Iterable[Found], known: Collection[
     bound = [pod for pod in read_pods(pods) if pod.node and pod.key not in known]
     for pod in bound:
         columns.use(pod.node, dict(pod.shape.requests))
+        if pod.shape.kind is not None:
+            columns.neighbours.use(pod.node, pod.shape.kind, 1)
     return list(_elsewhere([pod for pod in bound if pod.node not in columns.row_of]))
 
 

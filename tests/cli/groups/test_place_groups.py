@@ -229,3 +229,26 @@ def test_the_published_tree_waits_for_the_pods_that_its_example_leaves_out(run: 
     ran = run("place", *map(str, files), [tree], "--nodes", on)
     assert ran.code == 3
     assert "waits for 3 more" in ran.out
+
+
+def apart(objects: list[Raw]) -> list[Raw]:
+    """The pods among these, each on a host of its own."""
+    term = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "kubernetes.io/hostname"}
+    for one in objects:
+        if one["kind"] == "Pod":
+            one["metadata"]["labels"]["app"] = "x"
+            one["spec"]["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    return objects
+
+
+def test_pods_that_keep_apart_by_host_are_not_placed_on_one(run: Run) -> None:
+    group = kai_group("g", minMember=2, topologyConstraint={"topology": "network", "requiredTopologyLevel": RACK})
+    found = plan(run, [topology(), group, *apart(kai_pods("g", 2))], nodes(TWELVE))
+    assert len({one["node"] for one in found["bindings"]}) == 2
+
+
+def test_a_running_pod_keeps_others_off_its_host_and_out_of_a_rack_without_another(run: Run) -> None:
+    group = kai_group("g", minMember=2, topologyConstraint={"topology": "network", "requiredTopologyLevel": RACK})
+    running = apart([pod("other", node="NC1")])
+    found = plan(run, [topology(), group, *apart(kai_pods("g", 2)), *running], nodes(TWELVE))
+    assert {one["node"] for one in found["bindings"]} == {"NB1", "NB2"}
