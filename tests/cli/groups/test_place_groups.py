@@ -252,3 +252,36 @@ def test_a_running_pod_keeps_others_off_its_host_and_out_of_a_rack_without_anoth
     running = apart([pod("other", node="NC1")])
     found = plan(run, [topology(), group, *apart(kai_pods("g", 2)), *running], nodes(TWELVE))
     assert {one["node"] for one in found["bindings"]} == {"NB1", "NB2"}
+
+
+def test_groups_of_several_dialects_and_topologies_share_one_cluster(run: Run) -> None:
+    job = {
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "metadata": {"name": "v"},
+        "spec": {
+            "schedulerName": "volcano",
+            "minAvailable": 2,
+            "networkTopology": {"mode": "hard", "highestTierAllowed": 1},
+            "tasks": [{"name": "t", "replicas": 2, "template": {"spec": pod("x")["spec"]}}],
+        },
+    }
+    objects = [topology(), hyper_node("s0", 1, "b1-1", "b1-2"), kai_job("k", 6, required=ZONE), job]
+    first, second = plan(run, objects, nodes(ELEVEN))
+    assert first["fits"]
+    assert domain_of(first, "pg-k") == ["zone-b"]
+    assert not second["fits"]
+    one, other = plan(run, [*objects[:2], job, objects[2]], nodes(ELEVEN))
+    assert one["groups"][0]["domain"][-1] == "s0"
+    assert not other["fits"]
+
+
+def test_the_published_job_with_partitions_goes_to_one_hyper_node_each(run: Run) -> None:
+    file = SHARED / "manifests/volcano/network-topology-3.yaml"
+    if not file.exists():
+        pytest.skip(f"NO PUBLISHED MANIFESTS: {file} is absent")
+    trees = [hyper_node(f"s{at}", 1, f"b{at}-1") for at in (1, 2)]
+    trees.append(hyper_node("top", 2, "s1", "s2", kind="HyperNode"))
+    ran = run("place", str(file), trees, "--nodes", nodes(ELEVEN), "-o", "json")
+    found = json.loads(ran.out)
+    assert sorted(domain_of(found, f"t0/{at}")[-2:] for at in (0, 1)) == [["s1", "b1-1"], ["s2", "b2-1"]]
