@@ -19,9 +19,11 @@ def test_all_fields_are_read() -> None:
         "notReadyDelay": "3s",
         "writesPerSecond": 100,
         "eventsPerSecond": 2.5,
+        "groups": {"order": "spread", "steps": 500},
     }
     root = Field.root({**HEAD, **given})
-    assert own_configuration(root) == OwnConfiguration("kueue", {"VerifyBeforeAdmit": True}, 3.0, 100.0, 2.5)
+    groups: dict[str, Any] = {"group_order": "spread", "group_steps": 500}
+    assert own_configuration(root) == OwnConfiguration("kueue", {"VerifyBeforeAdmit": True}, 3.0, 100.0, 2.5, **groups)
     assert not root.report.mistakes
 
 
@@ -35,6 +37,8 @@ def test_an_empty_one_leaves_everything_as_it_is() -> None:
     ("given", "said"),
     [
         ({"notReadyDelays": "3s"}, "notReadyDelays: is not a known field; did you mean notReadyDelay?"),
+        ({"groups": {"order": "tight"}}, 'groups.order: is "tight"; use one of: binpack, spread'),
+        ({"groups": {"steps": 0}}, "groups.steps: is 0; use a whole number from 1 to 2147483647"),
         ({"profile": "kueu"}, 'profile: is "kueu"; use one of: closeknit, kueue'),
         ({"featureGates": {"VerifyBeforAdmit": True}}, "is not a known feature gate; did you mean VerifyBeforeAdmit?"),
         ({"featureGates": {"AutoLevel": "on"}}, 'featureGates.AutoLevel: is "on"; use true or false'),

@@ -38,6 +38,12 @@ KUBECTL = (
 )
 """The command that saves a whole cluster to a file."""
 
+CONFIG = click.option(
+    "--config",
+    type=click.Path(),
+    metavar="FILE",
+    help="Kueue's Configuration or the ConfigMap that holds it, Closeknit's Configuration, or both.",
+)
 WHOLE = (
     click.option(
         "--cluster",
@@ -47,12 +53,7 @@ WHOLE = (
         callback=remember,
         help="Manifests of a whole cluster, as `kubectl get -o yaml` prints them, instead of a running cluster.",
     ),
-    click.option(
-        "--config",
-        type=click.Path(),
-        metavar="FILE",
-        help="Kueue's Configuration or the ConfigMap that holds it, Closeknit's Configuration, or both.",
-    ),
+    CONFIG,
     click.option("--fair-sharing", is_flag=True, help="Decide as if fair sharing were enabled in the configuration."),
 )
 OPTIONS = (*WHOLE, *GATES, *TARGET)

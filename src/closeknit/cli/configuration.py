@@ -58,6 +58,8 @@ class Configured:
             keep_finished=kueue.keep_finished,
             not_ready_delay=self.own.not_ready_delay,
             start_timeout=self.own.start_timeout,
+            group_order=self.own.group_order,
+            group_steps=self.own.group_steps,
         )
 
     def managed(self, profile: str = "", namespace: str = "") -> Managed:
@@ -82,6 +84,11 @@ def read_configuration(path: str, called: str = "") -> Configured:
         with stdin_kept():
             return _read(path, shown(path))
     return _read(path, called or shown(path), warns=not called)
+
+
+def configured(path: str | None) -> Configured:
+    """The same without warnings, for commands that need only some of it; the defaults if there is no file."""
+    return Configured() if path is None else read_configuration(path, called=shown(path))
 
 
 def _read(path: str, where: str, warns: bool = True) -> Configured:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 OF_NODES = ("nodes", "pods", "topology", "levels", "selector")
-OF_WHOLE = ("cluster", "config", "fair_sharing")
+OF_WHOLE = ("cluster", "fair_sharing")
 TARGET = ("kubeconfig", "context", "data")
 
 
@@ -94,7 +94,7 @@ def command(jobs: tuple[str, ...], namespace: str | None, output: str | None, **
     Groups of pods of KAI, Kubernetes, Volcano and Grove are explained on the nodes of --nodes, --cluster or the files:
     the group that stops the tree, what each domain can hold of it, and changes that were tried.
     """
-    of_groups = GroupOptions.of(options.pop("order"), options.pop("steps"))
+    of_groups = GroupOptions.of(options.pop("order"), options.pop("steps"), options["config"])
     files = [word for word in jobs if is_manifest(word)]
     if options["nodes"]:
         check_target(options["nodes"], {name: options[name] or None for name in (*OF_WHOLE, *TARGET)}, "--nodes")

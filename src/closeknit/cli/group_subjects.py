@@ -9,16 +9,17 @@ import click
 
 from ..engine.groups.place import GroupResult, commit, place_groups
 from ..engine.groups.remedies import GroupCase, group_remedies
-from ..engine.groups.search import STEPS
 from ..engine.policy import Policy
 from ..engine.remedy import Remedy
 from ..model.gang import Gang
 from ..model.reason import Why, reason
 from ..model.request import Order
+from ..model.settings import SEARCH_STEPS
 from ..observe.group_world import GroupWorld
 from ..report.group_diagnosis import group_diagnosis, group_diagnosis_json
 from ..report.group_picture import group_picture
 from ..report.group_plan import GangPlan, group_plan, plan_json
+from .configuration import configured
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,28 +27,26 @@ OPTIONS = (
     click.option(
         "--order",
         type=click.Choice(["binpack", "spread"]),
-        default="binpack",
-        show_default=True,
-        help="Groups of pods: which domain that fits is tried first, the fullest or the emptiest.",
+        help="Groups of pods: which domain that fits is tried first, the fullest (the default) or the emptiest.",
     ),
     click.option(
         "--steps",
         type=click.IntRange(min=1),
-        default=STEPS,
-        show_default=True,
         metavar="N",
-        help="Groups of pods: how many steps the search takes before it gives up.",
+        help=f"Groups of pods: how many steps the search takes before it gives up; {SEARCH_STEPS} by default.",
     ),
 )
 
 
 class GroupOptions(NamedTuple):
     order: Order = "binpack"
-    steps: int = STEPS
+    steps: int = SEARCH_STEPS
 
     @classmethod
-    def of(cls, order: str, steps: int) -> GroupOptions:
-        return cls(cast("Order", order), steps)
+    def of(cls, order: str | None, steps: int | None, config: str | None = None) -> GroupOptions:
+        """The options of the command line, else those of the file of --config."""
+        settings = configured(config).settings
+        return cls(cast("Order", order or settings.group_order), steps or settings.group_steps)
 
 
 def group_options(command: F) -> F:

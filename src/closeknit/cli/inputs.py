@@ -121,13 +121,14 @@ def load(
     profile: str = PROFILES[0],
     wanted: Collection[str] = (),
     read: FileNodes | None = None,
+    config: str | None = None,
 ) -> LoadedNodes:
     """Read everything, print warnings, raise on invalid input.
 
     `wanted` are the levels that jobs request: suggested levels include them if any node has them all. `read` are the
     nodes, if they were read already.
     """
-    gates = gates_of(feature_gates, profile)
+    gates = gates_of(feature_gates, profile, config)
     check_stdin(nodes, pods, topology)
     if topology is not None and levels is not None:
         raise refuse("cannot be combined with --topology", "give one of the two", what="--levels")

@@ -35,6 +35,11 @@ def gate_options(command: F) -> F:
     return command
 
 
-def gates_of(feature_gates: str = "", profile: str = PROFILES[0], **_: Any) -> Gates:
-    """The enabled gates; other options are ignored."""
-    return Gates.profile(profile, parse_changes(feature_gates))
+def gates_of(feature_gates: str = "", profile: str = PROFILES[0], config: str | None = None, **_: Any) -> Gates:
+    """The enabled gates; those of the command line override the file of --config. Other options are ignored."""
+    if config is None:
+        return Gates.profile(profile, parse_changes(feature_gates))
+    from .configuration import configured
+    from .rules import is_given
+
+    return configured(config).gates(profile if is_given("profile") else "", parse_changes(feature_gates))

@@ -23,6 +23,7 @@ from ..report.plan import as_json, order_of, picture, plan, pods_on_leaves, refu
 from ..report.svg import draw
 from ..state.snapshot import Snapshot
 from ..state.table import IntArray
+from .cluster import CONFIG
 from .exit_codes import NOT_NOW, YES
 from .group_subjects import GroupOptions, gang_identity, group_options, placed_gang, refused_gang
 from .inputs import file_options
@@ -37,6 +38,7 @@ HINT = "`closeknit explain` with the same arguments shows why, and what would he
 @click.argument("jobs", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
 @file_options
 @group_options
+@CONFIG
 @click.option(
     "-o",
     "--output",
@@ -44,7 +46,9 @@ HINT = "`closeknit explain` with the same arguments shows why, and what would he
     help="json, yaml: the plan as data; wide: every domain; hostfile, rankfile: for Open MPI; torchrun: node ranks.",
 )
 @click.option("--svg", type=click.Path(dir_okay=False), help="Also draw the placement into this SVG file.")
-def command(jobs: tuple[str, ...], output: str | None, svg: str | None, order: str, steps: int, **cluster: Any) -> int:
+def command(
+    jobs: tuple[str, ...], output: str | None, svg: str | None, order: str | None, steps: int | None, **cluster: Any
+) -> int:
     """Show where the pods of a job, or of a tree of groups, would go.
 
     FILE contains Jobs, JobSets, groups of Pods or Workloads with Kueue's topology annotations, or groups of pods of
@@ -62,7 +66,7 @@ def command(jobs: tuple[str, ...], output: str | None, svg: str | None, order: s
     """
     found = load_placeables(jobs, cluster)
     _check_format(found, output)
-    placing = _Placing(found, Policy.of(found.gates), GroupOptions.of(order, steps), output)
+    placing = _Placing(found, Policy.of(found.gates), GroupOptions.of(order, steps, cluster["config"]), output)
     for subject in found.subjects:
         placing.add(subject)
     if output in ("json", "yaml"):

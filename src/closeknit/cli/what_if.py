@@ -83,13 +83,13 @@ def command(
     output: str | None,
     checks: str,
     now: str | None,
-    order: str,
-    steps: int,
+    order: str | None,
+    steps: int | None,
     **cluster: Any,
 ) -> int:
     paths = [word for word in jobs if is_manifest(word)]
     check_stdin(cluster["cluster"], paths, cluster["config"])
-    of_groups = GroupOptions.of(order, steps)
+    of_groups = GroupOptions.of(order, steps, cluster["config"])
     if paths and has_groups(paths):
         return _of_groups(paths, of_groups, output, cluster)
     at = None if now is None else _moment(now)

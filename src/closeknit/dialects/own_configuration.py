@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from ..model.gates import ALL_GATES, PROFILES
 from ..model.nearest import did_you_mean
-from ..model.settings import NOT_READY_DELAY, START_TIMEOUT
+from ..model.request import Order
+from ..model.settings import NOT_READY_DELAY, SEARCH_STEPS, START_TIMEOUT
 from .field import Field
 from .node_choice import one_of
 from .spans import seconds
@@ -31,6 +32,7 @@ FIELDS: dict[str, Tree] = {
     "writesPerSecond": READ,
     "eventsPerSecond": READ,
     "trustedAccounts": READ,
+    "groups": {"order": READ, "steps": READ},
 }
 
 
@@ -48,6 +50,8 @@ class OwnConfiguration:
     events_per_second: float = 50.0
     trusted: tuple[str, ...] = ()
     start_timeout: float = START_TIMEOUT
+    group_order: Order = "binpack"
+    group_steps: int = SEARCH_STEPS
 
 
 def own_configuration(root: Field) -> OwnConfiguration:
@@ -66,7 +70,15 @@ def own_configuration(root: Field) -> OwnConfiguration:
         amount(root.at("eventsPerSecond"), usual.events_per_second),
         tuple(_account(one) for one in root.at("trustedAccounts").items()),
         seconds(start) if start.given else usual.start_timeout,
+        _order(root.at("groups", "order")),
+        root.at("groups", "steps").count(SEARCH_STEPS, least=1),
     )
+
+
+def _order(order: Field) -> Order:
+    if order.given:
+        one_of(order, ("binpack", "spread"))
+    return "spread" if order.text() == "spread" else "binpack"
 
 
 def _account(name: Field) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from .cluster_queue import Selector
+from .request import Order
 from .shape import Requirement
 
 FINAL_SHARE = "LessThanOrEqualToFinalShare"
@@ -17,6 +18,9 @@ NOT_READY_DELAY = 30.0
 
 START_TIMEOUT = 1800.0
 """Seconds that the pods of an admitted workload may take to start, where waitForPodsReady is off."""
+
+SEARCH_STEPS = 20_000
+"""Steps that the search for a tree of groups takes before it gives up."""
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 """The label that every namespace has."""
@@ -60,6 +64,7 @@ class Settings:
     Without `pods_ready`, pods may take any time to become ready. `keep_finished` is how many seconds finished workloads
     are kept, None means forever; `not_ready_delay` how many seconds a node may be unready before it counts as failed;
     `start_timeout` how many seconds pods may take to start where `pods_ready` is off, 0 means any time.
+    `group_order` and `group_steps` are for trees of groups whose objects do not say it.
     """
 
     fair_sharing: tuple[str, ...] = ()
@@ -72,6 +77,8 @@ class Settings:
     keep_finished: float | None = None
     not_ready_delay: float = NOT_READY_DELAY
     start_timeout: float = START_TIMEOUT
+    group_order: Order = "binpack"
+    group_steps: int = SEARCH_STEPS
 
     @property
     def blocks_admission(self) -> bool:

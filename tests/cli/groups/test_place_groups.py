@@ -21,6 +21,7 @@ from .clusters import (
     nodes,
     pod,
     topology,
+    written,
 )
 from .conftest import Run
 
@@ -55,6 +56,27 @@ def test_with_order_spread_they_go_to_the_emptier_zone(run: Run) -> None:
     job = kai_job("training", 3, required=ZONE, preferred=RACK)
     found = plan(run, [topology(), job], nodes(ELEVEN), "--order", "spread")
     assert domain_of(found, "pg-training") == ["zone-b"]
+
+
+def test_the_order_is_read_from_the_configuration_and_overridden_by_the_option(run: Run, tmp_path: Path) -> None:
+    job = kai_job("training", 3, required=ZONE, preferred=RACK)
+    config = written(
+        tmp_path / "config.yaml",
+        {"apiVersion": "config.closeknit.dev/v1alpha1", "kind": "Configuration", "groups": {"order": "spread"}},
+    )
+    found = plan(run, [topology(), job], nodes(ELEVEN), "--config", config)
+    assert domain_of(found, "pg-training") == ["zone-b"]
+    found = plan(run, [topology(), job], nodes(ELEVEN), "--config", config, "--order", "binpack")
+    assert domain_of(found, "pg-training") == ["zone-a"]
+
+
+def test_a_tier_without_any_hyper_nodes_is_warned_of(run: Run) -> None:
+    task = {"name": "w", "replicas": 2, "template": {"spec": pod("x")["spec"]}}
+    spec = {"minAvailable": 2, "networkTopology": {"mode": "hard", "highestTierAllowed": 1}, "tasks": [task]}
+    job = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "j"}, "spec": spec}
+    ran = run("place", [job], "--nodes", nodes(ELEVEN))
+    assert ran.code == 0
+    assert "networkTopology.highestTierAllowed: has no effect: there are no HyperNodes" in ran.err
 
 
 def test_a_required_rack_is_never_exceeded_and_a_preferred_one_is(run: Run) -> None:

@@ -58,7 +58,9 @@ def _by_number(allowed: Field, tiers: ListedTopology | None) -> str | None:
     if number < known[-1]:
         allowed.wrong(f"is {number}, but no HyperNode has a tier below {known[-1]}", f"use {known[-1]} or more")
         return None
-    if number > known[0]:
+    if len(known) == 1:
+        allowed.warn("has no effect: there are no HyperNodes, so the pods may be anywhere", "add the HyperNodes")
+    elif number > known[0]:
         allowed.warn(f"is {number}, above all HyperNodes: the pods may be anywhere", f"use {known[0]} to say so")
     return level(next(tier for tier in known if tier <= number))
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...model.reason import Reason, Why, reason
 from ...model.request import Order, Request
+from ...model.settings import SEARCH_STEPS
 from ...state.snapshot import Snapshot
 from ...state.table import IntArray
 from ..policy import Policy
@@ -20,7 +21,7 @@ from .agenda import NOTHING, Include, agenda_of
 from .fill import Share, best
 from .obstacle import GroupObstacle, obstacle_of
 from .parts import Batch, GroupPart, RequestReader, Trees
-from .search import STEPS, OutOfSteps, Search
+from .search import OutOfSteps, Search
 from .trial import GroupTrial
 
 
@@ -65,7 +66,7 @@ def place_groups(
     request: Request,
     policy: Policy,
     order: Order = "binpack",
-    steps: int = STEPS,
+    steps: int = SEARCH_STEPS,
     surplus: bool = True,
 ) -> GroupResult:
     """Find nodes for all minimums of a request, then, with `surplus`, for as much of the rest as fits."""

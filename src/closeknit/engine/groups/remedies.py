@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...model.request import Constraint, Group, Order, PodSet, Request
+from ...model.settings import SEARCH_STEPS
 from ...model.shape import HARD_EFFECTS, Toleration
 from ...model.topology import ListedTopology
 from ...state.node_tree import ROOT, tree_over
@@ -23,7 +24,6 @@ from ..remedy import CORDONED, MOST_NODES, Remedy, grown, largest
 from .obstacle import GroupObstacle, bounds_of
 from .parts import GroupPart, Trees
 from .place import GroupResult, place_groups
-from .search import STEPS
 
 LONGER = 5
 """How many times as long a search that found nothing is tried."""
@@ -40,7 +40,7 @@ class GroupCase:
     request: Request
     policy: Policy
     order: Order = "binpack"
-    steps: int = STEPS
+    steps: int = SEARCH_STEPS
 
     def place(self, request: Request | None = None, steps: int | None = None) -> GroupResult:
         asked = self.request if request is None else request

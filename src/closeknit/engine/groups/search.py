@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...model.request import Order
+from ...model.settings import SEARCH_STEPS
 from ...state.node_tree import ROOT
 from ...state.table import BoolArray, IntArray
 from .agenda import Choose, Include, Item, Put, Total
@@ -27,9 +28,6 @@ from .obstacle import MOST_STOPS, SearchStop
 from .parts import Batch, GroupPart, Trees
 from .scope import EVERYTHING, Scope
 from .trial import GroupTrial
-
-STEPS = 20_000
-"""How many alternatives are tried before the search gives up."""
 
 
 class Haste(NamedTuple):
@@ -50,7 +48,7 @@ class Search:
     """The choices made so far: `included` and `scopes` by part, `placed` by batch."""
 
     def __init__(
-        self, trial: GroupTrial, trees: Trees, top: GroupPart, order: Order = "binpack", steps: int = STEPS
+        self, trial: GroupTrial, trees: Trees, top: GroupPart, order: Order = "binpack", steps: int = SEARCH_STEPS
     ) -> None:
         self.trial, self.trees, self.top, self.default_order, self.steps = trial, trees, top, order, steps
         self.size = len(trial.columns.table)
