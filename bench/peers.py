@@ -50,10 +50,10 @@ PLACEMENT = benchmark(KUEUE, "kueue-placement-bench", "pkg/cache/scheduler", "Be
 CYCLE = benchmark(KUEUE, "kueue-cycle-bench", "pkg/scheduler", "BenchmarkSchedulerTAS")
 
 
-def theirs(which: Benchmark) -> dict[str, float]:
-    """Milliseconds per decision by case, as the peer's benchmark reports them."""
+def theirs(which: Benchmark, time: str = "2s") -> dict[str, float]:
+    """Milliseconds per decision by case, as the peer's benchmark reports them when it runs for that long."""
     binary = build.built(which.tests)
-    command = [str(binary), "-test.run", "^$", "-test.bench", f"^{which.name}$", "-test.benchtime", "2s"]
+    command = [str(binary), "-test.run", "^$", "-test.bench", f"^{which.name}$", "-test.benchtime", time]
     print(f"  run {which.tests.module.path}'s {which.name} …", flush=True)
     done = subprocess.run(command, cwd=binary.parent, capture_output=True, text=True)
     measured = {name: float(ns) / 1e6 for name, ns in LINE.findall(done.stdout)}
