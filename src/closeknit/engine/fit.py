@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..model.shape import Shape
 from ..state.snapshot import Charge, Snapshot
@@ -271,6 +272,10 @@ class Fit:
         """Whether a pod of the shape changes where the next one may go, beyond its own node."""
         starts = self.rules is not None and self.rules.is_first and self.rules.attracts_itself
         return starts or self.is_relational
+
+    def codes_of_rules(self, rows: IntArray) -> list[NDArray[np.int32]]:
+        """For each node label that its rules are about, and that several rows share, the code of each row's value."""
+        return [] if self.rules is None else [self.rules.codes(key, rows) for key in self.rules.shared_keys]
 
     @property
     def is_relational(self) -> bool:

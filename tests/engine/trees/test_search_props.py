@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from closeknit.engine.fit import Fit
+from closeknit.engine.groups.agenda import agenda_of
+from closeknit.engine.groups.counts import DomainCounts, DomainFree
+from closeknit.engine.groups.domains import in_order
+from closeknit.engine.groups.parts import GroupPart, RequestReader
 from closeknit.engine.groups.place import GroupResult, place_groups
+from closeknit.engine.groups.search import OutOfSteps, Search
+from closeknit.engine.groups.trial import GroupTrial
 from closeknit.engine.policy import Policy
 from closeknit.model.request import Group, PodSet, Request
 from closeknit.state.node_tree import NodeTree
@@ -84,10 +93,52 @@ def test_no_node_gets_more_than_it_has_and_no_pod_a_node_that_it_excludes(seed: 
 @given(seed=seeds)
 def test_a_search_leaves_every_column_as_it_was(seed: int) -> None:
     case = random_case(seed)
-    before = {name: getattr(case.columns, name).tobytes() for name in ("remaining", "admitted", "assumed", "room")}
+    before = columns_of(case)
+    assert {"remaining", "admitted", "assumed", "room"} <= before.keys()
     placed(case)
-    assert {name: getattr(case.columns, name).tobytes() for name in before} == before
+    assert columns_of(case) == before
     assert case.columns.checkpoint() == 0
+
+
+def columns_of(case: Case) -> dict[str, bytes]:
+    """Every column that the search could write to, by name."""
+    found = {name: getattr(case.columns, name, None) for name in dir(case.columns)}
+    return {name: column.tobytes() for name, column in found.items() if isinstance(column, np.ndarray)}
+
+
+@EXAMPLES
+@given(seed=seeds)
+def test_counts_that_follow_a_search_equal_those_counted_anew(seed: int) -> None:
+    case = random_case(seed)
+    top = RequestReader(case.columns, case.trees).read(case.request)
+    assert isinstance(top, GroupPart)
+    trial = GroupTrial(case.columns, Policy())
+    try:
+        Search(trial, case.trees, top, steps=500).run(agenda_of(top))
+    except OutOfSteps:
+        """What was taken so far is in the columns."""
+    for tree in case.trees.values():
+        for shape in top.all_wants:
+            found, fit = trial.counts(tree, shape), Fit(case.columns, shape, None, Policy())
+            fit.refresh()
+            anew = DomainCounts(tree, fit)
+            anew.refresh()
+            assert trial.fit(shape).pods.tolist() == fit.pods.tolist()
+            assert [one.tolist() for one in found.at] == [one.tolist() for one in anew.at]
+        free = DomainFree(tree, case.columns)
+        free.refresh()
+        assert [one.tolist() for one in trial.free(tree).at] == [one.tolist() for one in free.at]
+
+
+keys = st.lists(st.lists(st.integers(0, 2), min_size=6, max_size=6), max_size=3)
+
+
+@given(keys=keys, size=st.integers(0, 6))
+def test_domains_come_in_the_order_of_all_keys(keys: list[list[int]], size: int) -> None:
+    columns = [np.array(key) for key in keys]
+    pieces = in_order(np.arange(size), [partial(np.take, key) for key in columns])
+    found = [one for piece in pieces for one in piece.tolist()]
+    assert found == sorted(range(size), key=lambda at: tuple(key[at] for key in keys))
 
 
 @EXAMPLES

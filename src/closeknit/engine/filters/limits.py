@@ -8,8 +8,8 @@ from ...state.table import MISSING, IntArray
 from ..fit import Fit
 
 
-def most_by_rules(fit: Fit, rows: IntArray) -> int:
-    """No more pods of the shape than this fit on these rows, in whatever order they are placed."""
+def most_by_rules(fit: Fit, rows: IntArray, coming: int = 0) -> int:
+    """No more pods of the shape than this fit on these rows, in whatever order they and `coming` others are placed."""
     holds = fit.pods[rows]
     most = int(holds.sum())
     if fit.rules is None:
@@ -20,4 +20,4 @@ def most_by_rules(fit: Fit, rows: IntArray) -> int:
         codes = fit.rules.codes(term.key, rows)
         keyed = (codes != MISSING) & (holds > 0)
         most = min(most, len(np.unique(codes[keyed])) + int(holds[codes == MISSING].sum()))
-    return most if fit.spread is None else min(most, fit.spread.most(rows, holds))
+    return most if fit.spread is None else min(most, fit.spread.most(rows, holds, coming))

@@ -92,6 +92,13 @@ class PodFilter:
         column = self.snapshot.table.labels.get(key)
         return np.full(len(rows), MISSING, dtype=np.int32) if column is None else column.codes[rows]
 
+    @property
+    def shared_keys(self) -> list[str]:
+        """The node labels that its rules are about, without those that have another value on every row."""
+        keys = {term.key for term in (*self.rules.kind.anti, *self.rules.affinity)}
+        keys |= {rule.key for rule in self.rules.spread}
+        return sorted(key for key in keys if not self.is_unique(key))
+
     def is_unique(self, key: str) -> bool:
         """Whether every row has a value of its own."""
         column = self.snapshot.table.labels.get(key)

@@ -29,14 +29,39 @@ class SpreadLimits:
         namespace = rules.kind.namespace
         self.own = [rule for rule in rules.spread if rules.kind.is_spread_by(rule, namespace)]
 
-    def room(self, rows: IntArray, present: bool = False) -> IntArray:
-        """How many pods each of these rows may take now; with `present`, one of them is there already."""
+    def room(self, rows: IntArray, present: bool = False, coming: int = 0) -> IntArray:
+        """How many pods each of these rows may take now; with `present`, one of them is there already.
+
+        `coming` pods are placed before the limits have to hold.
+        """
         room = np.full(len(rows), UNLIMITED, dtype=np.int64)
         for rule in self.rules.spread:
-            np.minimum(room, self._room(rule, rows, present), out=room)
+            np.minimum(room, self._room(rule, rows, present, coming), out=room)
         return room
 
-    def most(self, rows: IntArray, holds: IntArray) -> int:
+    def counts(self, kind: PodKind | None) -> bool:
+        """Whether a rule that limits its own pods counts pods of this kind."""
+        namespace = self.rules.kind.namespace
+        return kind is not None and any(kind.is_spread_by(rule, namespace) for rule in self.own)
+
+    def crowd(self, rows: IntArray) -> IntArray:
+        """The pods in the domains of each of these rows, over the rules that limit its own pods."""
+        found = np.zeros(len(rows), dtype=np.int64)
+        for rule in self.own:
+            found += np.append(self._counts(rule)[0], 0)[self._codes(rule.key)[rows]]
+        return found
+
+    def is_even(self, rows: IntArray, coming: int = 0) -> bool:
+        """Whether the domains of these rows are within the limits of its own pods, or can be with `coming` more."""
+        for rule in self.own:
+            pods, least = self._counts(rule)
+            least = self._reachable(rule, pods, least, coming) if coming else least
+            codes = self._codes(rule.key)[rows]
+            if (pods[codes] > (least or 0) + rule.max_skew).any():
+                return False
+        return True
+
+    def most(self, rows: IntArray, holds: IntArray, coming: int = 0) -> int:
         """No more pods than this fit on rows that hold so many each, however they are ordered.
 
         Racks with 2 and 0 pods, room for 8 and 1, max_skew 2: the emptiest reaches 1, so the first may reach 3: 1 + 1.
@@ -54,14 +79,18 @@ class SpreadLimits:
             reached = least
             if least is not None and len(domains) >= rule.min_domains and len(domains):
                 reached = int((pods[domains] + fits[domains]).min())
+            if coming:
+                reached = max(reached or 0, self._reachable(rule, pods, least, coming) or 0)
             limit = np.maximum((reached or 0) + rule.max_skew - pods, 0)
             most = min(most, int(np.minimum(fits, limit).sum()))
         return most
 
-    def _room(self, rule: SpreadRule, rows: IntArray, present: bool) -> IntArray:
+    def _room(self, rule: SpreadRule, rows: IntArray, present: bool, coming: int) -> IntArray:
         pods, least = self._counts(rule)
         codes = self._codes(rule.key)[rows]
         own = rule in self.own
+        if own and coming:
+            least = self._reachable(rule, pods, least, coming)
         limit: IntArray = np.append((least or 0) + rule.max_skew - pods, 0)[codes]
         limit = np.where(codes == MISSING, 0, limit)
         if own and rule.by_affinity and rule.min_domains > 1:
@@ -70,6 +99,19 @@ class SpreadLimits:
             limit += present
             return np.maximum(limit, 0)
         return np.where((limit >= 0) & (codes != MISSING), UNLIMITED, 0)
+
+    def _reachable(self, rule: SpreadRule, pods: IntArray, least: int | None, coming: int) -> int | None:
+        """How many pods the emptiest domain may have after this many more, wherever there is room for them.
+
+        Domains with 0, 1 and 4 pods and 3 more to come: 2.
+        """
+        domains = self._domains(rule)
+        if not len(domains) or least != int(pods[domains].min()):
+            return least  # too few domains, or one elsewhere
+        counts = np.sort(pods[domains])
+        below = np.arange(1, len(counts) + 1)
+        levels = (np.cumsum(counts) + coming) // below
+        return int(levels.min())
 
     def _counts(self, rule: SpreadRule) -> tuple[IntArray, int | None]:
         """The pods by value of the key, and those of the emptiest domain; None if there is no domain."""

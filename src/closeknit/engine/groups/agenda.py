@@ -145,6 +145,14 @@ class Total:
         """Nothing was chosen."""
 
 
+class Even(Total):
+    """Whether topology spread holds with all pods placed: what one group puts into a domain, others may balance."""
+
+    def alternatives(self, search: Search) -> Iterator[bool]:
+        if all(search.is_even(batch) for batch in search.placed):
+            yield True
+
+
 Item = Include | Choose | Put | Total
 
 
@@ -156,10 +164,11 @@ def one_by_one(search: Search, batch: Batch, count: int) -> Iterator[Share]:
     """
     trial, rows, one = search.trial, search.scope_of(batch.part).all_rows(search.size), np.ones(1, dtype=np.int64)
     start, marks = trial.mark(), list[int]()
-    if trial.most(batch, rows) < count:
+    coming = search.coming(batch)
+    if trial.most(batch, rows, coming) < count or not search.is_even(batch, coming):
         return
     chosen, seen = list[int](), set[tuple[int, ...]]()
-    ways = [_in_order(search, batch, rows)]
+    ways = [_in_order(search, batch, rows, coming)]
     while ways:
         row = next(ways[-1], None)
         if row is None:
@@ -182,17 +191,24 @@ def one_by_one(search: Search, batch: Batch, count: int) -> Iterator[Share]:
         marks.append(trial.mark())
         chosen.append(row)
         trial.take(batch, np.array([row]), one)
-        ways.append(_in_order(search, batch, rows))
+        ways.append(_in_order(search, batch, rows, coming - len(chosen)))
 
 
-def _in_order(search: Search, batch: Batch, rows: IntArray) -> Iterator[int]:
+def _in_order(search: Search, batch: Batch, rows: IntArray, coming: int) -> Iterator[int]:
     """The rows that may take one more pod, in the order in which they are tried."""
-    room = search.trial.room(batch, rows)
+    room = search.trial.room(batch, rows, coming)
     able, room = rows[room > 0], room[room > 0]
     if not len(able):
         return
     first = next(orders(able, room, 1, search.aims_of(batch.part), search.order_of(batch.part)))
-    yield from able[first].tolist()
+    spread = search.trial.fit(batch.shape).spread
+    if spread is not None:
+        first = first[np.argsort(spread.crowd(able)[first], kind="stable")]
+    alike, seen = search.alike(able).tolist(), set[int]()
+    for at in first.tolist():
+        if alike[at] not in seen:
+            seen.add(alike[at])
+            yield int(able[at])
 
 
 def agenda_of(part: GroupPart) -> list[Item]:

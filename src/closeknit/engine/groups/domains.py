@@ -18,6 +18,7 @@ from ...model.request import Order
 from ...model.shape import Shape
 from ...state.node_tree import ROOT, NodeTree
 from ...state.table import BoolArray, IntArray
+from ..filters.spread import SpreadLimits
 from .counts import add_up
 from .fill import Aim
 from .parts import GroupPart, LevelBounds
@@ -146,6 +147,9 @@ class _Level:
         keys: list[Key] = []
         if self.part.all_wants != self.part.wants:
             keys.append(lambda at: ~self._holds(self.part.all_wants)[at])
+        if self.trial.ruled:
+            spreads = [self.trial.fit(shape).spread for shape in self.part.wants]
+            keys += [partial(self._crowd, spread) for spread in spreads if spread is not None and spread.own]
         keys += [partial(self._aimed, aim) for aim in reversed(self.aims)]
         for level in range(top + 1, self.level + 1) if len(self.part.wanted) else ():
             keys += [partial(self._share, level, sign), partial(self._in_use, level, sign)]
@@ -192,6 +196,10 @@ class _Level:
         total = self.trial.free(self.tree).totals(level)[self.part.wanted, ids]
         found: FloatArray = ((total - free + self.part.column) / np.maximum(total, 1)).max(axis=0)
         return -found if sign > 0 else found
+
+    def _crowd(self, spread: SpreadLimits, at: IntArray) -> IntArray:
+        """How many pods are there already that topology spread counts: an emptier domain takes more."""
+        return spread.crowd(self.tree.rows[self.tree.begins[self.level][self._domains(at)]])
 
     def _aimed(self, aim: Aim, at: IntArray) -> FloatArray | None:
         """How well each domain serves a group around: one that it uses, one that holds all its pods, most of them."""

@@ -21,7 +21,7 @@ from ...model.request import Order
 from ...model.settings import SEARCH_STEPS
 from ...state.node_tree import ROOT
 from ...state.table import BoolArray, IntArray
-from .agenda import Choose, Include, Item, Put, Total
+from .agenda import Choose, Even, Include, Item, Put, Total
 from .below import Below
 from .fill import Aim, Share
 from .obstacle import MOST_STOPS, SearchStop
@@ -68,6 +68,8 @@ class Search:
 
     def run(self, items: Sequence[Item]) -> bool:
         """Decide all items; False if there is no way to do so. The trial keeps what was taken."""
+        if self.trial.ruled:
+            items = [*items, Even(self.top)]
         for self._haste in PASSES:
             self._has_skipped, self._began = False, self.taken
             if self._pass(items):
@@ -128,12 +130,15 @@ class Search:
         self._has_skipped = self._has_skipped or next(found, None) is not None
 
     def _late(self, items: Sequence[Item], since: Sequence[int], at: int) -> int | None:
-        """The outermost chosen domain in which too many steps were taken."""
-        most = None if self._haste.steps is None else self._haste.steps + 2 * len(items)
-        if most is None or self.taken - self._began <= most:
+        """The outermost choice that took too many steps: a domain, or after half as many a part that may be left out."""
+        steps = self._haste.steps
+        if steps is None or self.taken - self._began <= steps // 2 + 2 * len(items):
             return None
+        around = {one.at for one in items[at].part.lineage()}
         for place in range(at):
-            if isinstance(items[place], Choose) and self.taken - since[place] > most:
+            item, spent = items[place], self.taken - since[place] - 2 * len(items)
+            is_late = isinstance(item, Choose) and spent > steps
+            if is_late or (isinstance(item, Include) and item.part.at in around and spent > steps // 2):
                 self._has_skipped = True
                 return place
         return None
@@ -299,14 +304,32 @@ class Search:
                 found += sum(self.count_of(batch) if batch in self.placed else batch.count for batch in one.batches)
         return found
 
+    def coming(self, batch: Batch) -> int:
+        """How many pods of this batch and others, counted by its spread rules, may still be placed."""
+        spread = self.trial.fit(batch.shape).spread
+        if spread is None or not spread.own:
+            return 0
+        others = (one for part in self.top.walk() if self.is_included(part) for one in part.batches)
+        return sum(one.count for one in others if one not in self.placed and spread.counts(one.shape.kind))
+
+    def is_even(self, batch: Batch, coming: int = 0) -> bool:
+        """Whether the pods of the batch's shape are placed within its spread rules, or can be with `coming` more."""
+        spread = self.trial.fit(batch.shape).spread
+        if spread is None or not spread.own:
+            return True
+        rows = [share[0] for one, share in self.placed.items() if one.shape == batch.shape]
+        return not rows or spread.is_even(np.concatenate(rows), coming)
+
     def count_of(self, batch: Batch) -> int:
         return int(self.placed[batch][1].sum())
 
     def alike(self, rows: IntArray) -> IntArray:
         """Numbers for rows: equal where no later choice could tell them apart."""
-        if self.trial.ruled:
-            return np.arange(len(rows))
         facts = [self.trial.columns.remaining[:, rows]]
+        if self.trial.ruled:
+            fits = [self.trial.fit(shape) for shape in self.top.all_wants]
+            facts += [fit.pods[rows][None] for fit in fits]
+            facts += [codes.astype(np.int64)[None] for fit in fits for codes in fit.codes_of_rules(rows)]
         for tree in self.trees.values():
             places = tree.place[rows]
             facts.append(np.where(places >= 0, tree.domain[-1][places] if tree.domain else 0, -1)[None])

@@ -52,19 +52,19 @@ class GroupTrial:
         known.refresh()
         return known
 
-    def room(self, batch: Batch, rows: IntArray) -> IntArray:
-        """How many pods of a batch each of these rows holds now."""
+    def room(self, batch: Batch, rows: IntArray, coming: int = 0) -> IntArray:
+        """How many pods of a batch each of these rows holds now; rules hold when `coming` pods are placed, too."""
         fit = self.fit(batch.shape)
         pods = fit.pods[rows]
-        return pods if fit.spread is None else np.minimum(pods, fit.spread.room(rows))
+        return pods if fit.spread is None else np.minimum(pods, fit.spread.room(rows, coming=coming))
 
     def has_rules(self, batch: Batch) -> bool:
         """Whether each pod of the batch changes where the next may go."""
         return self.ruled and self.fit(batch.shape).goes_one_by_one
 
-    def most(self, batch: Batch, rows: IntArray) -> int:
+    def most(self, batch: Batch, rows: IntArray, coming: int = 0) -> int:
         """No more pods of a batch with such rules than this fit on these rows."""
-        return most_by_rules(self.fit(batch.shape), rows)
+        return most_by_rules(self.fit(batch.shape), rows, coming)
 
     def take(self, batch: Batch, rows: IntArray, counts: IntArray) -> None:
         before = self.columns.version
