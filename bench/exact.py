@@ -28,10 +28,14 @@ from closeknit.engine.groups.place import GroupResult, place_groups
 from closeknit.engine.groups.search import OutOfSteps, Search
 from closeknit.engine.groups.trial import GroupTrial
 from closeknit.engine.policy import Policy
+from closeknit.model.pod_rules import SpreadRule
 from closeknit.model.reason import Reason
+from closeknit.model.shape import Shape
 from closeknit.state.node_tree import ROOT, NodeTree
 from engine.trees.random_trees import Case, random_case
 
+MOST = 100
+"""More pods than any case has."""
 LIMIT = 20.0
 """Seconds for the solver and each case."""
 
@@ -61,6 +65,7 @@ class Program:
         for part in self.parts:
             self._add(part)
         self._capacity()
+        self._rules()
 
     def _add(self, part: GroupPart) -> None:
         add, columns = self.solver, self.case.columns
@@ -115,6 +120,48 @@ class Program:
                     total = sum(int(amount) * variable for amount, variable in asked)
                     self.solver.addConstr(total <= int(columns.remaining[at, row]))
 
+    def _rules(self) -> None:
+        """Host ports, which all collide here, anti-affinity and topology spread."""
+        by_shape: dict[Shape, list[list[Any]]] = {}
+        for batch, pods in self.pods.items():
+            by_shape.setdefault(batch.shape, []).append(pods)
+        columns = {shape: [sum(pods) for pods in zip(*lists, strict=True)] for shape, lists in by_shape.items()}
+        ruled = [(shape, shape.rules) for shape in columns if shape.rules is not None]
+        ported = [columns[shape] for shape, rules in ruled if rules.kind.ports]
+        for at_row in zip(*ported, strict=True):
+            self.solver.addConstr(sum(at_row) <= 1)
+        for shape, rules in ruled:
+            for term in rules.kind.anti:
+                targets = [one for one in columns if one.kind is not None and one.kind.is_in(term, {})]
+                for rows in self._rows_by(term.key).values():
+                    self._apart(columns, shape, targets, rows)
+            for rule in rules.spread:
+                self._spread(columns[shape], shape, rule)
+
+    def _rows_by(self, key: str) -> dict[str | None, list[int]]:
+        found: dict[str | None, list[int]] = {}
+        for row in range(len(self.case.columns.table)):
+            found.setdefault(self.case.columns.table.label(row, key), []).append(row)
+        return found
+
+    def _apart(self, columns: dict[Shape, list[Any]], shape: Shape, targets: list[Shape], rows: list[int]) -> None:
+        """In one domain: one pod of the shape if it keeps its own pods away, and none of the others beside it."""
+        present, add = self.solver.addBinary(), self.solver
+        own = sum(columns[shape][row] for row in rows)
+        add.addConstr(own <= (1 if shape in targets else MOST) * present)
+        for other in targets:
+            if other is not shape:
+                add.addConstr(sum(columns[other][row] for row in rows) <= MOST - MOST * present)
+
+    def _spread(self, pods: list[Any], shape: Shape, rule: SpreadRule) -> None:
+        """No domain has more than `max_skew` pods above the emptiest one that the pods' selector admits."""
+        least, table = self.solver.addIntegral(0, MOST), self.case.columns.table
+        for rows in self._rows_by(rule.key).values():
+            here = sum(pods[row] for row in rows)
+            self.solver.addConstr(here <= least + rule.max_skew)
+            if any(all(table.label(row, key) == value for key, value in shape.selector) for row in rows):
+                self.solver.addConstr(least <= here)
+
     def keep(self, result: GroupResult) -> None:
         """Include the parts that a placement includes: which k of n groups are placed is not compared."""
         for part in self.parts:
@@ -161,7 +208,7 @@ class Greedy(Search):
 
 
 def placed_greedily(case: Case, top: GroupPart, steps: int) -> bool:
-    trial = GroupTrial(case.columns, Policy())
+    trial = GroupTrial(case.columns, Policy(), any(one.shape.rules is not None for one in case.request.pod_sets))
     start = trial.mark()
     try:
         return Greedy(trial, case.trees, top, "binpack", steps).run(agenda_of(top))
@@ -180,11 +227,11 @@ class Score:
     steps: list[int] = field(default_factory=list)
 
 
-def compare(seeds: Iterable[int], steps: int) -> tuple[Score, dict[str, int]]:
+def compare(seeds: Iterable[int], steps: int, filters: bool) -> tuple[Score, dict[str, int]]:
     names = ("feasible", "infeasible", "unsolved", "proved", "invalid", "greedy")
     ours, counts = Score(), dict.fromkeys(names, 0)
     for seed in seeds:
-        case = random_case(seed)
+        case = random_case(seed, filters=filters)
         top = RequestReader(case.columns, case.trees).read(case.request)
         if isinstance(top, Reason):
             counts["invalid"] += 1
@@ -221,9 +268,10 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=2000)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--steps", type=int, default=20_000)
+    parser.add_argument("--no-filters", action="store_true", help="without taints, ports, anti-affinity and spread")
     options = parser.parse_args()
     start = time.perf_counter()
-    ours, counts = compare(range(options.first, options.first + options.cases), options.steps)
+    ours, counts = compare(range(options.first, options.first + options.cases), options.steps, not options.no_filters)
     feasible, infeasible = max(counts["feasible"], 1), max(counts["infeasible"], 1)
     print(f"{options.cases} cases in {time.perf_counter() - start:.0f} s: {counts['unsolved']} not solved exactly\n")
     print(f"{'':42}{'closeknit':>12}{'greedy':>12}")

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from closeknit.model.node import Node
+from closeknit.model.pod_rules import HostPort, PodKind, PodRules, PodTerm, SpreadRule
 from closeknit.model.request import Constraint, Group, PodSet, Request
-from closeknit.model.shape import Shape
-from closeknit.model.topology import Topology
+from closeknit.model.shape import Requirement, Shape, Taint, Toleration
+from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.state.node_tree import NodeTree, node_columns, tree_over
 from closeknit.state.snapshot import Snapshot
 from closeknit.state.table import NodeTable
@@ -16,6 +17,7 @@ from closeknit.state.table import NodeTable
 LEVELS = ("zone", "block", "rack")
 GPU = "nvidia.com/gpu"
 MOST_GROUPS, MOST_NODES = 12, 40
+TAINT = Taint("dedicated", "x", "NoSchedule")
 
 
 @dataclass(frozen=True)
@@ -28,16 +30,21 @@ class Case:
     request: Request
 
 
-def random_case(seed: int, more: int = 0) -> Case:
-    """The case of a seed; with `more`, every node has that much more free CPU and that many more free pods."""
+def random_case(seed: int, more: int = 0, filters: bool = False) -> Case:
+    """The case of a seed; with `more`, every node has that much more free CPU and that many more free pods.
+
+    With `filters`, some nodes have taints, and some pods host ports, anti-affinity or topology spread.
+    """
     random = Random(seed)
+    drawn = RandomFilters(seed) if filters else None
     depth = random.randint(1, 3)
     nodes = [_grown(node, more) for node in _nodes(random, depth)]
+    nodes = nodes if drawn is None else [drawn.node(one) for one in nodes]
     columns = node_columns(NodeTable.of(nodes))
     trees = {"net": tree_over(columns.table, Topology("net", LEVELS[3 - depth :]))}
     if random.random() < 0.25:
         trees["power"] = tree_over(columns.table, Topology("power", ("feed",)))
-    return Case(seed, columns, trees, Request((_Maker(random, trees).group(0, -1),)))
+    return Case(seed, columns, trees, Request((_Maker(random, trees, drawn).group(0, -1),)))
 
 
 def _nodes(random: Random, depth: int) -> list[Node]:
@@ -58,12 +65,40 @@ def _grown(node: Node, more: int) -> Node:
     return replace(node, allocatable=room)
 
 
+class RandomFilters:
+    """Draws what the filters of nodes and pods look at, apart from the rest of a case, which stays as it is."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(f"filters of {seed}")
+
+    def node(self, node: Node) -> Node:
+        taints = (TAINT,) if self.random.random() < 0.15 else ()
+        return replace(node, labels={**node.labels, HOSTNAME: node.name}, taints=taints)
+
+    def shape(self, shape: Shape, at: int, shapes: int) -> Shape:
+        """The shape with rules about pods of its own app or of another one."""
+        random = self.random
+        other = self._app(random.choice((at, at, random.randrange(shapes))))
+        ports = (HostPort("TCP", 80),) if random.random() < 0.2 else ()
+        anti = (PodTerm(random.choice((HOSTNAME, HOSTNAME, "rack")), other, ("default",)),)
+        kind = PodKind("default", (("app", f"a{at}"),), ports, anti if random.random() < 0.25 else ())
+        spread = (SpreadRule(random.choice(LEVELS), random.randint(1, 3), self._app(at)),)
+        rules = PodRules(kind, spread=spread if random.random() < 0.2 else ())
+        tolerations = (Toleration(TAINT.key, "Exists"),) if random.random() < 0.5 else ()
+        return replace(shape, tolerations=tolerations).ruled(rules if rules.asks else None, kind)
+
+    def _app(self, at: int) -> tuple[Requirement, ...]:
+        return (Requirement("app", "In", (f"a{at}",)),)
+
+
 class _Maker:
     """Groups of a random tree."""
 
-    def __init__(self, random: Random, trees: dict[str, NodeTree]) -> None:
+    def __init__(self, random: Random, trees: dict[str, NodeTree], drawn: RandomFilters | None) -> None:
         self.random, self.trees, self.groups = random, trees, 0
         self.shapes = [self._shape() for _ in range(random.choice((1, 1, 2, 3)))]
+        if drawn is not None:
+            self.shapes = [drawn.shape(one, at, len(self.shapes)) for at, one in enumerate(self.shapes)]
 
     def group(self, depth: int, above: int) -> Group:
         random = self.random

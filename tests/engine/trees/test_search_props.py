@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ from closeknit.engine.groups.search import OutOfSteps, Search
 from closeknit.engine.groups.trial import GroupTrial
 from closeknit.engine.policy import Policy
 from closeknit.model.request import Group, PodSet, Request
+from closeknit.model.shape import Shape
 from closeknit.state.node_tree import NodeTree
 
 from .random_trees import Case, random_case
@@ -87,6 +89,52 @@ def test_no_node_gets_more_than_it_has_and_no_pod_a_node_that_it_excludes(seed: 
     for node, amounts in used.items():
         row = case.columns.row_of[node]
         assert all(case.columns.remaining[case.columns.index[name], row] >= value for name, value in amounts.items())
+
+
+@EXAMPLES
+@given(seed=seeds)
+def test_ports_anti_affinity_and_spread_hold_for_everything_that_is_placed(seed: int) -> None:
+    case = random_case(seed, filters=True)
+    result = place_groups(case.columns, case.trees, case.request, Policy(), steps=1000, surplus=False)
+    pods = [
+        (node, one.shape)
+        for one in case.request.pod_sets
+        if one.name in result.placed
+        for node in result.placed[one.name].nodes(case.columns)
+    ]
+    ported = Counter(node for node, shape in pods if shape.rules is not None and shape.rules.kind.ports)
+    assert all(count == 1 for count in ported.values())
+    for node, shape in pods:
+        assert shape.tolerations or not case.columns.table.taints[case.columns.table.taint_codes[row_of(case, node)]]
+        for term in shape.rules.kind.anti if shape.rules is not None else ():
+            home = label(case, node, term.key)
+            near = [other for other in pods if label(case, other[0], term.key) == home]
+            near.remove((node, shape))
+            assert not any(other.kind is not None and other.kind.is_in(term, {}) for _, other in near)
+        for rule in shape.rules.spread if shape.rules is not None else ():
+            inside = {value for value in values(case, rule.key, shape) if value is not None}
+            alike = Counter(label(case, other, rule.key) for other, one in pods if one.kind == shape.kind)
+            assert alike[label(case, node, rule.key)] <= min(alike[value] for value in inside) + rule.max_skew
+
+
+def row_of(case: Case, node: str) -> int:
+    return case.columns.row_of[node]
+
+
+def label(case: Case, node: str, key: str) -> str | None:
+    return case.columns.table.label(row_of(case, node), key)
+
+
+def values(case: Case, key: str, shape: Shape) -> list[str | None]:
+    """The values of a label on the nodes that a shape selects."""
+    names = case.columns.table.names
+    return [label(case, one, key) for one in names if all(label(case, one, at) == want for at, want in shape.selector)]
+
+
+@pytest.mark.parametrize("seed", [0, 82, 134])
+def test_groups_that_balance_one_another_or_leave_one_out_are_found(seed: int) -> None:
+    case = random_case(seed, filters=True)
+    assert place_groups(case.columns, case.trees, case.request, Policy(), surplus=False).fits
 
 
 @EXAMPLES
