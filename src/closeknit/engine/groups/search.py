@@ -130,7 +130,7 @@ class Search:
         self._has_skipped = self._has_skipped or next(found, None) is not None
 
     def _late(self, items: Sequence[Item], since: Sequence[int], at: int) -> int | None:
-        """The outermost choice that took too many steps: a domain, or after half as many a part that may be left out."""
+        """The outermost choice that took too many steps: a domain; with half as many, a part that may be left out."""
         steps = self._haste.steps
         if steps is None or self.taken - self._began <= steps // 2 + 2 * len(items):
             return None
