@@ -36,7 +36,8 @@ def queue(
 def scheduler(topology: Topology, nodes: list[Node], queues: list[ClusterQueue], profile: str = "kueue") -> Scheduler:
     built = Scheduler(Gates.profile(profile), Settings())
     built.world.namespaces[NAMESPACE] = {}
-    built.world.nodes = {node.name: node for node in nodes}
+    for node in nodes:
+        built.world.put_node(node)
     built.world.put_topology(topology)
     built.world.put_flavor(Flavor("tas", {}, topology=topology.name))
     for one in queues:

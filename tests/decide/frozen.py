@@ -9,6 +9,8 @@ from closeknit.state.snapshot import Snapshot
 
 COLUMNS = ("allocatable", "other", "pinned", "draining", "admitted", "leaving", "assumed", "free", "room", "remaining")
 
+SHARED = ("allocatable", "other", "pinned", "draining", "admitted", "assumed", "room", "remaining")
+
 
 def frozen(world: World) -> dict[str, Any]:
     """Usage with its keys, every column of every snapshot, and all holdings."""
@@ -17,8 +19,9 @@ def frozen(world: World) -> dict[str, Any]:
         "usage": {repr(node): dict(node.usage) for node in nodes},
         "quota": {repr(node): (dict(node.subtree), dict(node.local), node.height) for node in nodes},
         "journal": world.tree.checkpoint(),
-        "rooms": {name: _columns(mirror.snapshot) for name, mirror in world.mirrors.items()},
-        "usages": {name: dict(mirror.usages) for name, mirror in world.mirrors.items()},
+        "rooms": {name: _columns(view.snapshot) for name, view in world.views.items()},
+        "columns": {} if not world.views else {name: getattr(world.mirror.columns, name).tobytes() for name in SHARED},
+        "usages": dict(world.mirror.usages),
         "ledger": {
             key: (id(one), id(one.workload), one.queue, dict(one.usage), one.places, one.stage, one.since)
             for key, one in world.ledger.holdings.items()

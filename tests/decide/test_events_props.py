@@ -260,7 +260,7 @@ def usage(scheduler: Scheduler) -> dict[str, dict[tuple[str, str], int]]:
 
 
 def room(scheduler: Scheduler) -> dict[str, object]:
-    return {name: columns(mirror.snapshot) for name, mirror in scheduler.world.mirrors.items()}
+    return {name: columns(mirror.snapshot) for name, mirror in scheduler.world.views.items()}
 
 
 def in_line(scheduler: Scheduler) -> dict[str, list[tuple[object, ...]]]:

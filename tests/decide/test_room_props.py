@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from random import Random
 
+import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -20,9 +22,9 @@ from closeknit.model.flavor import Flavor
 from closeknit.model.gates import Gates
 from closeknit.model.node import Node
 from closeknit.model.shape import Shape, Taint, Toleration
-from closeknit.model.topology import HOSTNAME, Topology
+from closeknit.model.topology import HOSTNAME, NODE, Topology
 from closeknit.model.workload import Admission, PodSetAssignment, Workload
-from closeknit.state.mirror import OtherPod
+from closeknit.state.mirror import OtherPod, Usage
 from closeknit.state.placed import PlacedPod
 
 from .frozen import frozen
@@ -64,9 +66,14 @@ class Held:
 class Room(RuleBasedStateMachine):
     """Nodes and flavors; what is on the nodes comes below."""
 
+    shares = True
+    """Whether a rack counts what flavors by host hold in it."""
+
     def __init__(self) -> None:
         super().__init__()
-        self.world = World(Gates.profile())
+        self.world = World(Gates.profile(changes={"OneLedgerForOverlappingFlavors": self.shares}))
+        self.groups: list[str] = []
+        """The node of every pod of a group that is held by node, at one cpu a pod."""
         self.world.put_topology(Topology("by-host", LEVELS["all"]))
         self.world.put_topology(Topology("by-rack", LEVELS["racks"]))
         self.world.put_cluster_queue(queue("a", dict.fromkeys(FLAVORS, 99)))
@@ -112,9 +119,9 @@ class Room(RuleBasedStateMachine):
 
     @invariant()
     def every_leaf_has_what_its_objects_leave(self) -> None:
-        assert self.world.mirrors.keys() == self.flavors
+        assert self.world.views.keys() == self.flavors
         for flavor in self.flavors:
-            snapshot = self.world.mirrors[flavor].snapshot
+            snapshot = self.world.views[flavor].snapshot
             leaves = {name: leaf for leaf, name in enumerate(snapshot.tree.names)}
             free, remaining = self.expected(flavor)
             for name, leaf in leaves.items():
@@ -150,7 +157,7 @@ class Room(RuleBasedStateMachine):
         remaining = {leaf: Counter(amounts) for leaf, amounts in free.items()}
         for leaf, left in remaining.items():
             left.subtract(leaving[leaf])
-            for cpu, count in self.held_on(flavor, leaf):
+            for cpu, count in [*self.held_on(flavor, leaf), *self.held_inside(flavor, leaf)]:
                 left.subtract({"cpu": cpu * count, "pods": count})
         return free, remaining
 
@@ -170,6 +177,25 @@ class Room(RuleBasedStateMachine):
                 for name, count in assigned(one).items():
                     if name[1:] == leaf:
                         yield TAKES[name[0]], count
+
+    def held_inside(self, flavor: str, leaf: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+        """What is held on the nodes of a leaf by name and, where the leaf is a rack, on their hosts."""
+        for name, node in self.nodes.items():
+            is_usable = node.ready and not node.unschedulable
+            if flavor != "racks" and node.labels[HOSTNAME] == leaf[0]:
+                yield from ((1, count) for count in [self.groups.count(name)] if count)
+            if flavor == "racks" and self.shares and node.labels.get(RACK) == leaf[0] and is_usable:
+                yield from ((1, count) for count in [self.groups.count(name)] if count)
+                yield from self.held_on("all", (node.labels[HOSTNAME],))
+
+    @invariant()
+    def every_node_has_what_is_taken_on_it_in_any_tree(self) -> None:
+        columns = self.world.columns
+        for name, node in self.nodes.items():
+            row = columns.row_of[name]
+            held = [*self.held_on("all", (node.labels[HOSTNAME],)), (1, self.groups.count(name))]
+            assert columns.admitted[columns.index["cpu"], row] == sum(cpu * count for cpu, count in held)
+            assert columns.admitted[columns.index["pods"], row] == sum(count for _, count in held)
 
     def draining(self) -> Iterator[tuple[str, PlacedPod]]:
         """Pods that no holding covers; in the order of their names, as many as are assigned are covered."""
@@ -275,21 +301,66 @@ class Workloads(Room):
         self.held.pop(name, None)
         self.world.release(f"default/{name}")
 
+    @rule(where=st.lists(nodes, max_size=3))
+    def hold_a_group(self, where: list[str]) -> None:
+        """A group of pods on nodes by name, as trees of groups are placed, in place of the group before."""
+        self.groups = where
+        self.world.mirror.admit("group", by_name(where))
+
     @rule()
     def try_without_everybody(self) -> None:
+        self.hold_a_group([])
         before, mark = frozen(self.world), self.world.checkpoint()
         for holding in self.world.ledger.holdings.values():
             self.world.take_away(holding)
         self.world.take_away(self.world.leaving)
         for flavor in self.flavors:
-            snapshot = self.world.mirrors[flavor].snapshot
-            assert (snapshot.remaining == snapshot.free).all()
+            snapshot = self.world.views[flavor].snapshot
+            remaining = snapshot.remaining
+            if self.shares:
+                assert (remaining == snapshot.free).all()
+            else:
+                assert (remaining >= snapshot.free - snapshot.admitted).all()
+        self.world.rollback(mark)
+        assert frozen(self.world) == before
+
+    @rule(where=hosts, flavor=flavors, seed=st.integers(0, 99))
+    def try_on_several_trees(self, where: list[str], flavor: str, seed: int) -> None:
+        """Taken by name, by host and in a flavor, in random order with a rollback in between: all of it is undone."""
+        if flavor not in self.flavors:
+            return
+        before, mark = frozen(self.world), self.world.checkpoint()
+        given = admitted("x", flavor, where, where, False)
+        for step in Random(seed).choices(range(4), k=6):
+            inner = self.world.checkpoint()
+            if step == 0:
+                self.world.mirror.reserve(by_name(where))
+            elif step == 1:
+                self.world.add("a", {}, self.world.holding_of(given).places)
+            elif step == 2:
+                snapshot = self.world.views[flavor].snapshot
+                leaves = np.arange(min(2, snapshot.tree.leaves))
+                snapshot.assume(leaves, np.ones(len(leaves), dtype=np.int64), Shape.of({"cpu": 1}).charge)
+            else:
+                self.world.take_away(self.world.leaving)
+                self.world.rollback(inner)
+            assert not any((one.snapshot.remaining > one.snapshot.free).any() for one in self.world.views.values())
         self.world.rollback(mark)
         assert frozen(self.world) == before
 
 
 class Everything(Daemons, Workloads):
     pass
+
+
+class WithoutTheGate(Workloads):
+    """Flavors above the host see only their own usage, as in Kueue."""
+
+    shares = False
+
+
+def by_name(where: list[str]) -> Usage:
+    return Usage(Assignment.of((NODE,), (((name,), 1) for name in where)), Shape.of({"cpu": 1}))
 
 
 def admitted(name: str, flavor: str, main: list[str], side: list[str], evicted: bool) -> Workload:
@@ -328,5 +399,7 @@ def given(one: Held) -> Counter[tuple[str, ...]]:
 TestDaemons = Daemons.TestCase
 TestWorkloads = Workloads.TestCase
 TestEverything = Everything.TestCase
+TestWithoutTheGate = WithoutTheGate.TestCase
 TestDaemons.settings = TestEverything.settings = settings(max_examples=50, stateful_step_count=30)
+TestWithoutTheGate.settings = settings(max_examples=30, stateful_step_count=30)
 TestWorkloads.settings = settings(max_examples=80, stateful_step_count=30)

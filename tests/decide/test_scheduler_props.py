@@ -86,7 +86,7 @@ def in_line(scheduler: Scheduler) -> dict[str, list[tuple[object, ...]]]:
 
 
 def room(scheduler: Scheduler) -> dict[str, object]:
-    return {name: columns(mirror.snapshot) for name, mirror in scheduler.world.mirrors.items()}
+    return {name: columns(mirror.snapshot) for name, mirror in scheduler.world.views.items()}
 
 
 def usage(scheduler: Scheduler) -> dict[str, dict[tuple[str, str], int]]:

@@ -88,7 +88,7 @@ def test_taking_all_workloads_away_empties_queues_and_nodes_and_putting_back_fil
         world.take_away(one)
     nodes = [*world.tree.queues.values(), *world.tree.cohorts.values()]
     assert not any(amount for node in nodes for amount in node.usage.values())
-    assert not any(mirror.snapshot.admitted.any() for mirror in world.mirrors.values())
+    assert not any(mirror.snapshot.admitted.any() for mirror in world.views.values())
     for one in world.ledger.holdings.values():
         world.put_back(one)
     now = frozen(world)

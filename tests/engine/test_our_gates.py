@@ -112,7 +112,7 @@ class TestFilterAtEveryLevel:
         snapshot = Snapshot(BY_RACK, NodeTable.of(self.nodes[:2]))
         request = one(7, Constraint(required=RACK))
         assert not place(snapshot, request, ON).fits
-        assert snapshot.put_node(host("a", "x", "1", 4))
+        snapshot.columns.put_node(snapshot.row_of["a"], host("a", "x", "1", 4))
         assert place(snapshot, request, ON).fits
 
 

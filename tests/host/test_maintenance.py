@@ -185,7 +185,7 @@ def test_the_running_state_is_what_a_restart_finds() -> None:
 
 def _windows(lab: Lab) -> list[tuple[str, tuple[object, ...]]]:
     world = lab.cluster.control_plane.cache.world
-    return [(node.name, node.taints) for node in sorted(world.mirrors["gpu"].nodes.values(), key=lambda one: one.name)]
+    return [(node.name, node.taints) for node in sorted(world.mirror.nodes.values(), key=lambda one: one.name)]
 
 
 def test_in_the_profile_kueue_windows_have_no_effect() -> None:

@@ -34,24 +34,24 @@ def admits() -> Filter:
 
 @pytest.fixture
 def mirror(admits: Filter) -> Mirror:
-    made = Mirror(TOPOLOGY, admits=admits)
+    made = Mirror(admits=admits)
+    made.add_flavor("", TOPOLOGY)
     for name in ("a", "b", "c"):
         made.put_node(host(name, "x", "1", 9))
-    assert made.snapshot.tree.leaves == 3
+    assert len(made.columns) == 3
     return made
 
 
 def cpu(mirror: Mirror) -> list[int]:
-    found: list[int] = mirror.snapshot.remaining[mirror.snapshot.index["cpu"]].tolist()
+    found: list[int] = mirror.columns.remaining[mirror.columns.index["cpu"]].tolist()
     return found
 
 
 def test_a_daemon_set_touches_the_rows_that_it_comes_to(mirror: Mirror, admits: Filter) -> None:
-    version = mirror.snapshot.version
+    version = mirror.columns.version
     mirror.put_daemon_set("d", LARGE)
-    changed = mirror.snapshot.changed_since(version)
-    assert changed is not None
-    assert changed.tolist() == [0, 2]
+    changed = mirror.columns.changed_since(version)
+    assert changed == {0, 2}
     assert cpu(mirror) == [7000, 9000, 7000]
     assert admits.asked == [[0, 1, 2]]
 

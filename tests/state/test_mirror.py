@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from closeknit.model.assignment import Assignment
 from closeknit.model.shape import Shape
-from closeknit.model.topology import HOSTNAME
+from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.state.mirror import Mirror, Usage
 from engine.clusters import BY_RACK, TOPOLOGY, host
 
@@ -12,11 +12,13 @@ def held(flavor: str, levels: tuple[str, ...], path: tuple[str, ...]) -> Usage:
 
 
 def cpu_left(mirror: Mirror) -> int:
-    return int(mirror.snapshot.remaining[mirror.snapshot.index["cpu"], 0])
+    snapshot = mirror.views["mine"].snapshot
+    return int(snapshot.remaining[snapshot.index["cpu"], 0])
 
 
-def mirror(**options: object) -> Mirror:
-    made = Mirror(TOPOLOGY, flavor="mine", **options)  # type: ignore[arg-type]
+def mirror(topology: Topology = TOPOLOGY, share_hosts: bool = True) -> Mirror:
+    made = Mirror(share_hosts)
+    made.add_flavor("mine", topology)
     made.put_node(host("a", "x", "1", 9))
     return made
 
@@ -35,8 +37,7 @@ def test_without_sharing_a_flavor_sees_only_its_own() -> None:
 
 
 def test_a_flavor_that_ends_above_the_host_sees_only_its_own() -> None:
-    made = Mirror(BY_RACK, flavor="mine")
-    made.put_node(host("a", "x", "1", 9))
+    made = mirror(BY_RACK)
     made.admit("w1", held("other", BY_RACK.levels, ("x", "x-1")))
     made.admit("w2", held("mine", BY_RACK.levels, ("x", "x-1")))
     assert cpu_left(made) == 7000

@@ -27,7 +27,8 @@ class Changes(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.mirror = Mirror(self.topology)
+        self.mirror = Mirror()
+        self.view = self.mirror.add_flavor("", self.topology)
         self.policy = Policy(Gates.profile())
 
     @rule(data=st.data(), name=names)
@@ -59,7 +60,7 @@ class Changes(RuleBasedStateMachine):
 
     @rule(key=keys, requests=asks, count=st.integers(1, 3), name=names)
     def admit(self, key: str, requests: dict[str, int], count: int, name: str) -> None:
-        leaves = self.mirror.snapshot.tree.names or [("nowhere",) * len(self.topology.levels)]
+        leaves = self.view.snapshot.tree.names or [("nowhere",) * len(self.topology.levels)]
         path = leaves[int(name[1:]) % len(leaves)]
         self.mirror.admit(key, Usage(Assignment.of(("x",), [(path, count)]), Shape.of(requests)))
 
@@ -70,26 +71,27 @@ class Changes(RuleBasedStateMachine):
     @rule(required=st.sampled_from([BLOCK, RACK]), count=st.integers(1, 6))
     def decide_so_that_caches_fill(self, required: str, count: int) -> None:
         request = Request.of([PodSet("main", count, Shape.of({"cpu": 1000}), Constraint(required=required))])
-        place(self.mirror.snapshot, request, self.policy)
+        place(self.view.snapshot, request, self.policy)
 
     @invariant()
     def equals_a_rebuild(self) -> None:
-        rebuilt = Mirror(self.topology)
+        rebuilt = Mirror()
+        again = rebuilt.add_flavor("", self.topology)
         for node in self.mirror.nodes.values():
             rebuilt.put_node(node)
         for key, pod in self.mirror.pods.items():
             rebuilt.put_pod(key, pod)
         for key, usage in self.mirror.usages.items():
             rebuilt.admit(key, usage)
-        kept, built = columns(self.mirror.snapshot), columns(rebuilt.snapshot)
-        resources = set(self.mirror.snapshot.index) & set(rebuilt.snapshot.index)
+        kept, built = columns(self.view.snapshot), columns(again.snapshot)
+        resources = set(self.view.snapshot.index) & set(again.snapshot.index)
         assert {n: {r: v[r] for r in resources} for n, v in kept.items()} == {
             n: {r: v[r] for r in resources} for n, v in built.items()
         }
         for wanted in (Constraint(required=BLOCK), Constraint(preferred=RACK), Constraint(unconstrained=True)):
             request = Request.of([PodSet("main", 3, Shape.of({"cpu": 1000}), wanted)])
-            kept_answer = shown(place(self.mirror.snapshot, request, self.policy))
-            assert kept_answer == shown(place(rebuilt.snapshot, request, self.policy))
+            kept_answer = shown(place(self.view.snapshot, request, self.policy))
+            assert kept_answer == shown(place(again.snapshot, request, self.policy))
 
 
 class ChangesByRack(Changes):

@@ -5,6 +5,7 @@ import numpy as np
 from closeknit.model.node import Node
 from closeknit.model.shape import Shape
 from closeknit.model.topology import HOSTNAME, Topology
+from closeknit.state.mirror import Mirror
 from closeknit.state.snapshot import LIMIT, Snapshot
 from closeknit.state.table import NodeTable
 from engine.clusters import BLOCK, BY_RACK, RACK, TOPOLOGY, host
@@ -107,9 +108,17 @@ def test_amounts_beyond_all_reason_are_taken_as_unlimited() -> None:
     assert built.allocatable[built.index["cpu"], 0] == LIMIT
 
 
-def test_a_changed_node_is_put_in_its_row_and_a_moved_one_asks_for_a_rebuild() -> None:
-    built = snapshot(host("a", "x", "1", 2))
-    assert built.put_node(host("a", "x", "1", 5))
+def test_a_changed_node_is_put_in_its_row_and_a_moved_one_lays_the_tree_again() -> None:
+    mirror = Mirror()
+    view = mirror.add_flavor("", TOPOLOGY)
+    mirror.put_node(host("a", "x", "1", 2))
+    columns, built = mirror.columns, view.snapshot
+    mirror.put_node(host("a", "x", "1", 5))
+    assert view.snapshot is built
     assert built.remaining[built.index["cpu"], 0] == 5000
-    assert not built.put_node(host("a", "y", "1", 5))
-    assert not built.put_node(host("new", "x", "1", 5))
+    mirror.put_node(host("a", "y", "1", 5))
+    assert view.snapshot is not built
+    assert view.snapshot.columns is columns
+    assert view.snapshot.tree.path(0, 0) == ("y",)
+    mirror.put_node(host("new", "x", "1", 5))
+    assert view.snapshot.columns is not columns

@@ -65,28 +65,27 @@ class FlavorRooms:
 
     def of(self, cache: ClusterCache) -> list[FlavorRoom]:
         flavor, world = self.wanted.flavor, cache.world
-        if flavor and flavor not in world.mirrors:
-            have = sorted(world.mirrors)
+        if flavor and flavor not in world.views:
+            have = sorted(world.views)
             remedy = did_you_mean(flavor, have) + (f"existing: {', '.join(have)}" if have else "the cluster has none")
             raise not_there(f'no ResourceFlavor named "{flavor}" with a topology', remedy, what="--flavor")
         if not world.nodes:
             raise refuse("the cluster has no nodes", "apply some, or start a host with nodes: closeknit up --help")
         if self._topology is not None or self.wanted.labels:
             return [self._all(cache)]
-        found = [
-            FlavorRoom(name, world.mirrors[name].snapshot) for name in sorted(world.mirrors) if flavor in ("", name)
-        ]
-        return [room for room in found if len(room.snapshot.table)] or [self._all(cache)]
+        found = [FlavorRoom(name, world.views[name].snapshot) for name in sorted(world.views) if flavor in ("", name)]
+        return [room for room in found if len(room.snapshot.rows)] or [self._all(cache)]
 
     def _all(self, cache: ClusterCache) -> FlavorRoom:
         """One tree of all nodes, or of those with the labels; every bound pod counts."""
         if self._topology is None:
             self._topology = suggested(select(NodeTable.of(cache.world.nodes.values()), self.wanted.labels))
-        mirror = Mirror(self._topology, self.wanted.labels)
+        mirror = Mirror()
+        view = mirror.add_flavor("", self._topology, self.wanted.labels)
         for node in cache.world.nodes.values():
             mirror.put_node(node)
         mirror.pods = _pods(cache)
-        return FlavorRoom("", mirror.snapshot)
+        return FlavorRoom("", view.snapshot)
 
 
 def _pods(cache: ClusterCache) -> dict[str, OtherPod]:

@@ -142,7 +142,7 @@ class DecisionLog:
 def together(world: World, domains: Sequence[str], lowest: str) -> str:
     """The lowest level at which one domain holds all of them; "" if none does, `lowest` if no topology has them."""
     paths = [tuple(one.split("/")) for one in domains]
-    for flavor in world.mirrors:
+    for flavor in world.views:
         snapshot = world.snapshot(flavor)
         leaves = [] if snapshot is None else [snapshot.tree.leaf_of.get(path) for path in paths]
         if snapshot is None or not leaves or None in leaves:

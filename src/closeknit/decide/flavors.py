@@ -109,7 +109,7 @@ def _choices(
     """The choices for what a pod set requests; one that requests nothing shares those of its group."""
     asked = {*member.total, *([PODS] if PODS in chosen else [])}
     if not asked and len(members) > 1:
-        asked = {resource for resource, choice in chosen.items() if choice.flavor in query.world.mirrors}
+        asked = {resource for resource, choice in chosen.items() if choice.flavor in query.world.views}
     return {
         resource: FlavorChoice(one.flavor, one.mode, one.borrow, one.tried)
         for resource, one in chosen.items()
@@ -288,11 +288,11 @@ def _topology_mismatch(query: FlavorQuery, member: Demand, flavor: Flavor, wante
         if any(resource in dict(member.pod_set.shape.requests) for resource in _covered(query, wanted)):
             return f'Flavor "{flavor.name}" does not support TopologyAwareScheduling'
         return None
-    mirror = query.world.mirrors.get(flavor.name)
-    if mirror is None:
+    view = query.world.views.get(flavor.name)
+    if view is None:
         return f'Flavor "{flavor.name}" information missing in TAS cache'
     asked = [level for one in constraints for level in one.levels]
-    if any(mirror.topology.level(level) is None for level in asked if level != AUTO):
+    if any(view.topology.level(level) is None for level in asked if level != AUTO):
         return f'Flavor "{flavor.name}" does not contain the requested level'
     return None
 

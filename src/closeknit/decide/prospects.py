@@ -88,7 +88,7 @@ def _by_flavor(trial: Trial) -> Wanted:
     sets = {one.name: one for one in trial.one.request.pod_sets}
     for part in trial.one.parts:
         names = [trial.flavors.get((part.name, key)) for key in (*part.requests, "")]
-        flavor = next((name for name in names if name is not None and name in trial.world.mirrors), None)
+        flavor = next((name for name in names if name is not None and name in trial.world.views), None)
         if flavor is not None:
             pod_set = sets[part.name]
             found.setdefault(flavor, []).append(pod_set_in(trial.world, trial.one, pod_set, pod_set.count, flavor))
@@ -120,7 +120,7 @@ def _beyond_quota(trial: Trial, gaps: tuple[Gap, ...]) -> Iterator[str]:
 
 def _is_empty(trial: Trial, flavor: str) -> bool:
     snapshot = trial.world.snapshot(flavor)
-    return snapshot is not None and not len(snapshot.table)
+    return snapshot is not None and not len(snapshot.rows)
 
 
 def _without_nodes(trial: Trial, empty: Iterable[str]) -> Iterator[str]:

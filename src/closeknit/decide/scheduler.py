@@ -143,7 +143,7 @@ class Scheduler:
     def _places_pods(self, queue: str) -> bool:
         """Whether workloads of a queue hold room on nodes that workloads of other cohorts may wait for."""
         known = self.world.cluster_queues.get(queue)
-        return known is not None and any(flavor in self.world.mirrors for flavor in known.flavors)
+        return known is not None and any(flavor in self.world.views for flavor in known.flavors)
 
     def wake_queues(self, event: WakeEvent, queues: Iterable[str], now: float) -> int:
         return self.pending.wake(event, queues, self._matches, now)

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ..engine.fit import passing
-from ..engine.gang import assume
 from ..engine.place import Result, has_room, place, sole
 from ..engine.policy import Policy
 from ..engine.replace import Broken
@@ -176,7 +175,7 @@ def _flavors_of(world: World, request: Request, plan: Plan, one: PodSetPlan) -> 
         names = request.beside(one.name)
         members = [other for other in plan.pod_sets if other.name in names]
     chosen = {choice.flavor for member in members for choice in member.flavors.values()}
-    return sorted(name for name in chosen if name in world.mirrors)
+    return sorted(name for name in chosen if name in world.views)
 
 
 def is_delayed(world: World, queue: ClusterQueue, workload: Workload, flavor: str) -> bool:
@@ -285,10 +284,9 @@ def _place_across(world: World, wanted: Wanted, policy: Policy) -> TopologyResul
 
 
 def _reserve(world: World, flavor: str, pod_set: PodSet, given: Assignment) -> None:
-    shared = given.by_host and "TASHandleOverlappingFlavors" in world.gates
-    for name, mirror in world.mirrors.items():
-        if name != flavor and shared and mirror.topology.ends_at_host:
-            assume(mirror.snapshot, given, pod_set)
+    """Show what a pod set got on hosts to the flavors that are placed after this one."""
+    if given.by_host and world.mirror.share_hosts:
+        world.mirror.reserve(Usage(given, pod_set.shape, flavor))
 
 
 def replace_all(world: World, workload: Workload, plan: Plan) -> TopologyResult:
@@ -306,7 +304,7 @@ def replace_all(world: World, workload: Workload, plan: Plan) -> TopologyResult:
         if not _uses(needed, lost):
             settled[one.name] = needed
             continue
-        flavor = next((name for name in sorted(set(existing.flavors.values())) if name in world.mirrors), None)
+        flavor = next((name for name in sorted(set(existing.flavors.values())) if name in world.views), None)
         if flavor is not None:
             constraint = sole(one.name, workload.request.constraints(one.name))
             if isinstance(constraint, Reason):

@@ -30,21 +30,27 @@ from ..model.topology import Topology
 from ..model.workload import Condition, Status, Workload
 from ..quota.demand import held
 from ..quota.tree import QuotaNode, QuotaTree
+from ..state.columns import NodeColumns
+from ..state.flavor_view import FlavorView
 from ..state.ledger import Holding, Ledger
-from ..state.mirror import Mirror, OtherPod, Usage
+from ..state.mirror import Footprint, Mirror, OtherPod, Usage
+from ..state.node_tree import NodeTree
 from ..state.placed import PlacedPod, PlacedPods
 from ..state.snapshot import Snapshot
 from ..state.table import BoolArray, IntArray
 from .activity import Inactive, inactive
-from .footprint import Footprints, Leaves
 from .rank import Ranked, ranked
+
+Leaves = tuple[IntArray, IntArray]
+"""Leaves of a tree, each once, and the pods on each."""
 
 
 class Mark(NamedTuple):
-    """A checkpoint of quota and of every snapshot in use."""
+    """A checkpoint of quota and of the node columns."""
 
     quota: int
-    rooms: tuple[tuple[Snapshot, int], ...]
+    columns: NodeColumns | None
+    room: int
 
 
 class World:
@@ -62,13 +68,18 @@ class World:
         self.namespaces: dict[str, Mapping[str, str]] = {}
         self.limit_ranges: dict[str, tuple[LimitRange, ...]] = {}
         self.nodes: dict[str, Node] = {}
+        self.mirror = Mirror(
+            "TASHandleOverlappingFlavors" in gates,
+            "OneLedgerForOverlappingFlavors" in gates,
+            _admits if "CountDaemonSets" in gates else None,
+            self.namespaces,
+        )
+        """What is free on the nodes, in the tree of every flavor."""
         self.windows: dict[str, Maintenance] = {}
         """Maintenance windows that are not over, in the order in which they begin."""
-        self.other_pods: dict[str, OtherPod] = {}
         self.daemon_sets: dict[str, DaemonSet] = {}
         self.placed = PlacedPods(lambda name: self.nodes.get(name))
         self.ledger = Ledger()
-        self.mirrors: dict[str, Mirror] = {}
         self.new_pods_help = False
         """Whether a workload had affinity or spread, so that a pod that appears may let it in."""
         self.leaving = _leaving()
@@ -77,7 +88,6 @@ class World:
         """Moves with every change of queues, cohorts, flavors, topologies and checks."""
         self._ranked: dict[str, tuple[Gates, list[Ranked]]] = {}
         """By queue; an entry is dropped when one of its holdings changes."""
-        self._footprints = Footprints(self.mirrors)
         self._tree: QuotaTree | None = None
         self._inactive: dict[str, Inactive | None] = {}
 
@@ -107,21 +117,21 @@ class World:
     def put_flavor(self, flavor: Flavor) -> None:
         if self.flavors.get(flavor.name) != flavor:
             self.flavors[flavor.name] = flavor
-            self._rebuild_mirrors([flavor])
+            self._change_flavors([flavor])
 
     def drop_flavor(self, name: str) -> None:
         flavor = self.flavors.pop(name, None)
         if flavor is not None:
-            self._rebuild_mirrors([flavor])
+            self._change_flavors([flavor])
 
     def put_topology(self, topology: Topology) -> None:
         if self.topologies.get(topology.name) != topology:
             self.topologies[topology.name] = topology
-            self._rebuild_mirrors([one for one in self.flavors.values() if one.topology == topology.name])
+            self._change_flavors([one for one in self.flavors.values() if one.topology == topology.name])
 
     def drop_topology(self, name: str) -> None:
         if self.topologies.pop(name, None) is not None:
-            self._rebuild_mirrors([one for one in self.flavors.values() if one.topology == name])
+            self._change_flavors([one for one in self.flavors.values() if one.topology == name])
 
     def put_namespace(self, name: str, labels: Mapping[str, str] | None) -> None:
         """Set the labels of a namespace; None if it is gone."""
@@ -129,8 +139,7 @@ class World:
             self.namespaces.pop(name, None)
         else:
             self.namespaces[name] = labels
-        for mirror in self.mirrors.values():
-            mirror.namespaces_changed()
+        self.mirror.namespaces_changed()
 
     def put_check(self, check: AdmissionCheck) -> None:
         self.checks[check.name] = check
@@ -145,16 +154,13 @@ class World:
         if before == node:
             return
         self.nodes[node.name] = node
-        seen = self._maintained(node)
-        for mirror in self.mirrors.values():
-            mirror.put_node(seen)
+        self.mirror.put_node(self._maintained(node))
         if before is None or before.labels != node.labels:
             self._drain(self.placed.refresh(node.name))
 
     def drop_node(self, name: str) -> None:
         self.nodes.pop(name, None)
-        for mirror in self.mirrors.values():
-            mirror.drop_node(name)
+        self.mirror.drop_node(name)
         self._drain(self.placed.refresh(name))
 
     def put_window(self, window: Maintenance) -> None:
@@ -166,14 +172,12 @@ class World:
             self._change_windows({key: one for key, one in self.windows.items() if key != name}, name)
 
     def _change_windows(self, windows: Mapping[str, Maintenance], changed: str) -> None:
-        """Show every mirror the nodes that the changed window covers now or covered before."""
+        """Show the mirror the nodes that the changed window covers now or covered before."""
         concerned = [one for one in (self.windows.get(changed), windows.get(changed)) if one is not None]
         self.windows = dict(sorted(windows.items(), key=lambda item: (item[1].begins, item[0])))
         for node in self.nodes.values():
             if any(one.covers(node.labels) for one in concerned):
-                seen = self._maintained(node)
-                for mirror in self.mirrors.values():
-                    mirror.put_node(seen)
+                self.mirror.put_node(self._maintained(node))
 
     def _maintained(self, node: Node) -> Node:
         """The node with a taint for each window that covers it."""
@@ -181,14 +185,10 @@ class World:
         return replace(node, taints=node.taints + taints) if taints else node
 
     def put_pod(self, key: str, pod: OtherPod) -> None:
-        self.other_pods[key] = pod
-        for mirror in self.mirrors.values():
-            mirror.put_pod(key, pod)
+        self.mirror.put_pod(key, pod)
 
     def drop_pod(self, key: str) -> None:
-        self.other_pods.pop(key, None)
-        for mirror in self.mirrors.values():
-            mirror.drop_pod(key)
+        self.mirror.drop_pod(key)
 
     def put_placed_pod(self, key: str, pod: PlacedPod) -> None:
         if "CountDrainingPods" in self.gates:
@@ -201,49 +201,32 @@ class World:
     def put_daemon_set(self, key: str, daemon_set: DaemonSet) -> None:
         if self.daemon_sets.get(key) != daemon_set:
             self.daemon_sets[key] = daemon_set
-            for mirror in self.mirrors.values():
-                mirror.put_daemon_set(key, daemon_set)
+            self.mirror.put_daemon_set(key, daemon_set)
 
     def drop_daemon_set(self, key: str) -> None:
         if self.daemon_sets.pop(key, None) is not None:
-            for mirror in self.mirrors.values():
-                mirror.drop_daemon_set(key)
+            self.mirror.drop_daemon_set(key)
 
-    def _rebuild_mirrors(self, flavors: Iterable[Flavor]) -> None:
-        """Rebuild the mirrors of flavors that were added, changed or removed, and the places held in them."""
+    def _change_flavors(self, flavors: Iterable[Flavor]) -> None:
+        """Replace the trees of flavors that were added, changed or removed, and the places held in them."""
         for flavor in flavors:
-            self.mirrors.pop(flavor.name, None)
             topology = self.topologies.get(flavor.topology)
             if topology is not None and flavor.name in self.flavors and "TopologyAwareScheduling" in self.gates:
-                self.mirrors[flavor.name] = self._filled(flavor, topology)
-        if "OneLedgerForOverlappingFlavors" in self.gates:
-            self._footprints.share()
+                self.mirror.add_flavor(flavor.name, topology, flavor.labels)
+            else:
+                self.mirror.drop_flavor(flavor.name)
         for holding in self.ledger.holdings.values():
             places = self._all_places(holding)
             if places != holding.places:
                 self._release_places(holding)
                 holding.places = places
-                holding.leaves.clear()
-            for mirror in self.mirrors.values():
-                for key, usage in _keyed(holding):
-                    mirror.admit(key, usage)
+                self._admit_places(holding)
             self._cover(holding.key)
         self._has_changed()
 
     def _has_changed(self) -> None:
         self.generation += 1
         self._inactive.clear()
-
-    def _filled(self, flavor: Flavor, topology: Topology) -> Mirror:
-        """A new mirror with all known nodes, pods and DaemonSets."""
-        admits = _admits if "CountDaemonSets" in self.gates else None
-        share_hosts = "TASHandleOverlappingFlavors" in self.gates
-        mirror = Mirror(topology, flavor.labels, flavor.name, share_hosts, admits=admits)
-        for node in self.nodes.values():
-            mirror.put_node(self._maintained(node))
-        mirror.pods, mirror.draining = dict(self.other_pods), dict(self.placed.draining)
-        mirror.daemon_sets, mirror.namespaces = dict(self.daemon_sets), self.namespaces
-        return mirror
 
     # Derived state
 
@@ -290,9 +273,29 @@ class World:
             if before.get(name) != reach:
                 self.ledger.generation[name] = self.ledger.generation.get(name, 0) + 1
 
+    @property
+    def other_pods(self) -> Mapping[str, OtherPod]:
+        """The bound pods that were not placed here."""
+        return self.mirror.pods
+
+    @property
+    def views(self) -> Mapping[str, FlavorView]:
+        """The flavors that have a topology."""
+        return self.mirror.views
+
     def snapshot(self, flavor: str) -> Snapshot | None:
-        mirror = self.mirrors.get(flavor)
-        return None if mirror is None else mirror.snapshot
+        view = self.views.get(flavor)
+        return None if view is None else view.snapshot
+
+    @property
+    def columns(self) -> Snapshot:
+        """All nodes by name, on the columns that every flavor shares: what trees of groups are placed on."""
+        return self.mirror.by_node
+
+    def node_tree(self, topology: str) -> NodeTree | None:
+        """A topology by name, down to single nodes, over the same columns."""
+        known = self.topologies.get(topology)
+        return None if known is None else self.mirror.node_tree(known)
 
     # Holdings
 
@@ -311,7 +314,7 @@ class World:
             for one in (() if admission is None else admission.pod_sets)
             if one.topology is not None and (pod_set := workload.pod_set(one.name)) is not None
             for flavor in dict.fromkeys(one.flavors.values())
-            if flavor in self.mirrors
+            if flavor in self.views
         )
 
     def _all_places(self, holding: Holding) -> tuple[Usage, ...]:
@@ -381,7 +384,6 @@ class World:
         before = holding.before
         if before is not None:
             before.places = self._places(before.workload)
-            before.leaves.clear()
             self._charge(before)
         self._cover(key)
         return holding
@@ -394,17 +396,13 @@ class World:
 
     def _drain(self, changed: set[str]) -> None:
         if changed:
-            changes = {key: self.placed.draining.get(key) for key in sorted(changed)}
-            for mirror in self.mirrors.values():
-                mirror.drain(changes)
+            self.mirror.drain({key: self.placed.draining.get(key) for key in sorted(changed)})
 
     def _charge(self, holding: Holding) -> None:
         self.tree.add(holding.queue, holding.usage)
         self.tree.commit()
         self._moved(holding.queue)
-        for key, usage in _keyed(holding):
-            for mirror in self.mirrors.values():
-                mirror.admit(key, usage)
+        self._admit_places(holding)
 
     def _discharge(self, holding: Holding | None) -> None:
         if holding is None:
@@ -416,8 +414,12 @@ class World:
 
     def _release_places(self, holding: Holding) -> None:
         for key, _ in _keyed(holding):
-            for mirror in self.mirrors.values():
-                mirror.release(key)
+            self.mirror.release(key)
+
+    def _admit_places(self, holding: Holding) -> None:
+        holding.footprints = (-1, ())
+        for key, usage in _keyed(holding):
+            self.mirror.admit(key, usage)
 
     def _moved(self, queue: str) -> None:
         self._ranked.pop(queue, None)
@@ -438,8 +440,8 @@ class World:
         That is all rules, all holdings under its root cohort, and the nodes of its flavors with their usage. What a
         cycle tries and rolls back does not count.
         """
-        mirrors = (self.mirrors.get(name) for name in self.cluster_queues[queue].flavors)
-        rooms = (mirror.generation for mirror in mirrors if mirror is not None)
+        views = (self.views.get(name) for name in self.cluster_queues[queue].flavors)
+        rooms = (view.generation for view in views if view is not None)
         return self.generation, self.node_of(queue).root.generation, bool(self.placed.draining), *rooms
 
     # Rules about other pods
@@ -459,8 +461,7 @@ class World:
         others = (term for shape in beside if shape.kind is not None for term in shape.kind.anti)
         if any(kind.is_in(term, self.namespaces) for term in others):
             return True
-        mirror = self.mirrors.get(flavor)
-        return mirror is not None and mirror.snapshot.neighbours.keeps_away(kind)
+        return flavor in self.views and self.mirror.columns.neighbours.keeps_away(kind)
 
     # Maintenance
 
@@ -487,12 +488,12 @@ class World:
 
     def _is_inside(self, usage: Usage, window: Maintenance) -> bool:
         """Whether all nodes of one of the leaves are covered, so that pods sent there cannot avoid the window."""
-        snapshot = self.mirrors[usage.flavor].snapshot
-        table, starts = snapshot.table, snapshot.tree.nodes
+        snapshot = self.views[usage.flavor].snapshot
+        table = snapshot.table
         tainted = np.array([window.taint in taints for taints in table.taints], dtype=np.bool_)
         leaves = (snapshot.tree.leaf_of.get(path) for path in usage.assignment.values)
         return any(
-            bool(tainted[table.taint_codes[starts[leaf] : starts[leaf + 1]]].all())
+            bool(tainted[table.taint_codes[snapshot.rows_between(leaf, leaf + 1)]].all())
             for leaf in leaves
             if leaf is not None
         )
@@ -500,19 +501,19 @@ class World:
     # Trying things out
 
     def checkpoint(self) -> Mark:
-        rooms = tuple((one, one.checkpoint()) for one in (mirror.snapshot for mirror in self.mirrors.values()))
-        return Mark(self.tree.checkpoint(), rooms)
+        columns = self.mirror.columns if self.views else None
+        return Mark(self.tree.checkpoint(), columns, columns.checkpoint() if columns is not None else 0)
 
     def rollback(self, mark: Mark) -> None:
         self.tree.rollback(mark.quota)
-        for snapshot, place in mark.rooms:
-            snapshot.rollback(place)
+        if mark.columns is not None:
+            mark.columns.rollback(mark.room)
 
     def settled(self, mark: Mark) -> None:
         """Drop the journal since the checkpoint: the caller has undone all changes itself."""
         self.tree.forget(mark.quota)
-        for snapshot, place in mark.rooms:
-            snapshot.forget(place)
+        if mark.columns is not None:
+            mark.columns.forget(mark.room)
 
     def take_away(self, holding: Holding) -> None:
         """Remove a workload's quota and places, for a trial."""
@@ -523,29 +524,46 @@ class World:
         self.tree.add(holding.queue, holding.usage)
         self.charge_places(holding, 1)
 
-    def add(self, queue: str, usage: Mapping[FlavorResource, int], places: Iterable[Usage] = ()) -> None:
+    def add(self, queue: str, usage: Mapping[FlavorResource, int], places: Sequence[Usage] = ()) -> None:
         """Count this as used, for a trial."""
         self.tree.add(queue, usage)
-        self._footprints.charge_places(places, 1)
+        self._try(places, map(self.mirror.trial, places), 1)
 
-    def subtract(self, queue: str, usage: Mapping[FlavorResource, int], places: Iterable[Usage] = ()) -> None:
+    def subtract(self, queue: str, usage: Mapping[FlavorResource, int], places: Sequence[Usage] = ()) -> None:
         """Count this as unused, for a trial."""
         self.tree.remove(queue, usage)
-        self._footprints.charge_places(places, -1)
+        self._try(places, map(self.mirror.trial, places), -1)
 
     def charge_places(self, holding: Holding, sign: int) -> None:
-        if holding is self.leaving:
-            for mirror in self.mirrors.values():
-                mirror.snapshot.charge_draining(sign)
-        self._footprints.charge(holding, sign)
+        if holding is self.leaving and self.views:
+            self.mirror.columns.charge_draining(sign)
+        self._try(holding.places, self._footprints(holding), sign)
+
+    def _try(self, places: Iterable[Usage], footprints: Iterable[Iterable[Footprint]], sign: int) -> None:
+        for place, parts in zip(places, footprints, strict=True):
+            for at, counts, owner in parts:
+                self.mirror.columns.admit(at, sign * counts, place.shape.charge, owner)
+
+    def _footprints(self, holding: Holding) -> Sequence[list[Footprint]]:
+        """Where each place of a holding counts in a trial, cached until rows or leaves have other numbers."""
+        layout, known = holding.footprints
+        if layout != self.mirror.layout:
+            known = [self.mirror.trial(place) for place in holding.places]
+            holding.footprints = self.mirror.layout, known
+        return known
 
     def leaves_in(self, holding: Holding, flavor: str) -> list[Leaves]:
         """The leaves of a holding that count in a flavor with a topology."""
-        if holding is not self.leaving:
-            return self._footprints.inside(holding, flavor)
-        snapshot = self.mirrors[flavor].snapshot
-        leaves = snapshot.draining_leaves()
-        return [(leaves, snapshot.leaving[snapshot.index[PODS], leaves])]
+        snapshot = self.views[flavor].snapshot
+        if holding is self.leaving:
+            leaves = snapshot.draining_leaves()
+            return [(leaves, snapshot.leaving[snapshot.index[PODS], leaves])]
+        parts = [part for parts in self._footprints(holding) for part in parts]
+        return [
+            (at, counts) if owner is snapshot else snapshot.leaves_at(at, counts)
+            for at, counts, owner in parts
+            if owner is snapshot or (owner is None and snapshot.sees)
+        ]
 
 
 def _leaving() -> Holding:

@@ -17,8 +17,8 @@ from .policy import Policy
 
 
 def on_nodes(snapshot: Snapshot, policy: Policy, shape: Shape, free: IntArray) -> IntArray:
-    """Pods on every node of the snapshot; `free` is what each node has free."""
-    return policy.fit(snapshot, shape, np.arange(len(snapshot.table)), free)
+    """Pods on every node of the tree, in its order; `free` is what each node has free."""
+    return policy.fit(snapshot, shape, snapshot.rows, free)
 
 
 def on_leaves(
@@ -29,17 +29,19 @@ def on_leaves(
     capacity: IntArray,
     free: IntArray | None = None,
 ) -> IntArray:
-    """Pods on each of these leaves with `capacity` in total; `free` is what each node has, by default its current room.
+    """Pods on each of these leaves with `capacity` in total; `free` is what each node of the tree has, by default its
+    current room.
 
     A leaf of several nodes holds what fits into the sum and, where the policy counts nodes, no more than its nodes hold
     individually.
     """
     if snapshot.tree.one_node_a_leaf:
-        return policy.fit(snapshot, shape, leaves, capacity)
+        return policy.fit(snapshot, shape, snapshot.first_rows(leaves), capacity)
     pods = by_resources(snapshot, shape, leaves, capacity)
     if policy.counts_nodes(snapshot.topology) and len(leaves):
-        rows, starts = gather(snapshot.tree.nodes, leaves)
-        each = _free_now(snapshot, rows) if free is None else free[:, rows]
+        places, starts = gather(snapshot.tree.nodes, leaves)
+        rows = snapshot.rows[places]
+        each = snapshot.free_on(rows) if free is None else free[:, places]
         np.minimum(pods, np.add.reduceat(policy.fit(snapshot, shape, rows, each), starts), out=pods)
     return pods
 
@@ -60,7 +62,3 @@ def still_hold(snapshot: Snapshot, policy: Policy, shape: Shape, leaves: IntArra
         asked = tuple(one for one in shape.requests if one[1] > 0)
         return not asked or bool((pods_in(snapshot, remaining, asked) >= counts).all())
     return bool((on_leaves(snapshot, policy, shape, leaves, remaining) >= counts).all())
-
-
-def _free_now(snapshot: Snapshot, rows: IntArray) -> IntArray:
-    return (snapshot.allocatable[:, rows] - snapshot.other[:, rows]) * snapshot.table.usable[rows]

@@ -115,7 +115,7 @@ def _explain_group(
         return Explanation(*found, reason, never=reason)
     empty, request = vacated(snapshot), Request((group,))
     never = place(empty, request, policy).reason
-    windows = any(one.effect == MAINTENANCE for taints in snapshot.table.taints for one in taints)
+    windows = any(one.effect == MAINTENANCE for one in snapshot.taints())
     after = place(vacated(snapshot, maintained=False), request, policy).reason if never and windows else never
     columns = fit_of(snapshot, workers.shape, None if leader is None else leader.shape, policy)
     return Explanation(
@@ -182,8 +182,17 @@ def _view(tally: Tally, number: int, count: int, led: bool) -> LevelView:
 def _largest_pod_fits(columns: Fit) -> bool:
     """Whether any passing node could hold one pod if it were empty; only then is the room merely fragmented."""
     snapshot = columns.snapshot
-    empty = snapshot.allocatable * snapshot.table.usable
-    return bool(on_nodes(snapshot, columns.policy, columns.shape, empty).any())
+    return bool(on_nodes(snapshot, columns.policy, columns.shape, _when_empty(snapshot)).any())
+
+
+def _when_empty(snapshot: Snapshot) -> IntArray:
+    """What each usable node has when nothing runs on it."""
+    return snapshot.of_nodes(snapshot.allocatable) * snapshot.table.usable[snapshot.rows]
+
+
+def _without_others(snapshot: Snapshot) -> IntArray:
+    """What other pods leave of each node, usable or not."""
+    return snapshot.of_nodes(snapshot.allocatable) - snapshot.of_nodes(snapshot.other)
 
 
 def _causes(columns: Fit) -> tuple[ExclusionCause, ...]:
@@ -202,8 +211,8 @@ def _causes(columns: Fit) -> tuple[ExclusionCause, ...]:
         lost = int(room[capped].sum() - columns.pods[capped].sum())
         causes.append(ExclusionCause(columns.rules.cap_cause, len(capped), lost))
     causes += _filtered_nodes(columns)
-    table = snapshot.table
-    for name, out in (("cordoned", table.cordoned), ("not ready", ~table.usable & ~table.cordoned)):
+    cordoned, usable = snapshot.table.cordoned[snapshot.rows], snapshot.table.usable[snapshot.rows]
+    for name, out in (("cordoned", cordoned), ("not ready", ~usable & ~cordoned)):
         if out.any():
             causes.append(ExclusionCause(name, int(np.count_nonzero(out)), _returning(columns, out)))
     return (*causes, *_shortages(columns))
@@ -211,14 +220,14 @@ def _causes(columns: Fit) -> tuple[ExclusionCause, ...]:
 
 def _returning(columns: Fit, out: BoolArray) -> int:
     """The pods for which these nodes would have room if they were usable, besides what runs on them."""
-    usable = columns.snapshot.table.usable
+    usable = columns.snapshot.table.usable[columns.snapshot.rows]
     return int((_held(columns, usable | out) - _held(columns, usable)).sum())
 
 
 def _held(columns: Fit, usable: BoolArray) -> IntArray:
     """The pods for which each leaf has room now, if these were its usable nodes."""
     snapshot = columns.snapshot
-    free = (snapshot.allocatable - snapshot.other) * usable
+    free = _without_others(snapshot) * usable
     left = np.add.reduceat(free, snapshot.tree.nodes[:-1], axis=1) - snapshot.assumed - snapshot.admitted
     leaves = np.arange(snapshot.tree.leaves)
     return np.maximum(on_leaves(snapshot, columns.policy, columns.shape, leaves, left, free), 0)
@@ -229,9 +238,9 @@ def _filtered_nodes(columns: Fit) -> Iterator[ExclusionCause]:
     snapshot = columns.snapshot
     if columns.lost is None:
         return
-    codes = columns.match.codes(np.arange(len(snapshot.table)))
-    partly = columns.cause[snapshot.leaf_of_row] == PASSES
-    room = on_nodes(snapshot, columns.policy, columns.shape, snapshot.allocatable - snapshot.other)
+    codes = columns.match.codes(snapshot.rows)
+    partly = columns.cause[snapshot.leaf_of_row[snapshot.rows]] == PASSES
+    room = on_nodes(snapshot, columns.policy, columns.shape, _without_others(snapshot))
     for code, name in enumerate(columns.match.causes):
         out = partly & (codes == code)
         if code and out.any():
@@ -243,12 +252,13 @@ def _filtered_nodes(columns: Fit) -> Iterator[ExclusionCause]:
 def _selector_detail(columns: Fit) -> str:
     """Which parts of the selector match no usable node, and what was probably meant."""
     table, parts = columns.snapshot.table, []
+    usable = columns.snapshot.rows[table.usable[columns.snapshot.rows]]
     for key, value in columns.shape.selector:
         column = table.labels.get(key)
         if column is None:
             parts.append(f"no node has the label {key}; {did_you_mean(key, table.labels)}".rstrip("; "))
-        elif not (column.codes[table.usable] == column.code(value)).any():
-            have = [column.values[code] for code in np.unique(column.codes[table.usable]) if code >= 0]
+        elif not (column.codes[usable] == column.code(value)).any():
+            have = [column.values[code] for code in np.unique(column.codes[usable]) if code >= 0]
             parts.append(f"no usable node has {key}={value}; {did_you_mean(value, have)}".rstrip("; "))
     return ", ".join(parts)
 
@@ -264,7 +274,7 @@ def _shortages(columns: Fit) -> Iterator[ExclusionCause]:
         scattered &= ~short
         if amount <= 0 or not short.any():
             continue
-        most = 0 if at is None else int((snapshot.allocatable[at] * snapshot.table.usable).max(initial=0))
+        most = 0 if at is None else int(_when_empty(snapshot)[at].max(initial=0))
         detail = ""
         if most == 0:
             detail = f"no node has it; {did_you_mean(resource, snapshot.resources)}".rstrip("; ")

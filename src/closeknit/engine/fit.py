@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from ..model.shape import Shape
 from ..state.snapshot import Charge, Snapshot
 from ..state.table import BoolArray, IntArray
-from ..state.tree import gather
 from .capacity import MOST, by_resources
 from .count import on_all_leaves
 from .filters.pod_filter import PodFilter
@@ -112,7 +111,7 @@ class Fit:
         if not one_each and self.policy.counts_nodes(self.snapshot.topology):
             self._compute_by_node(leaves, capacity)
             return
-        first = self.snapshot.tree.nodes[leaves]
+        first = self.snapshot.first_rows(leaves)
         if not everything and self.version >= self.snapshot.nodes_changed:
             cause = self.cause[leaves]
         elif self.filters:
@@ -157,13 +156,14 @@ class Fit:
         the sum of what fits on each of those nodes.
         """
         snapshot = self.snapshot
-        rows, offsets = gather(snapshot.tree.nodes, leaves)
+        rows, offsets = snapshot.rows_in(leaves)
         cause = self._node_causes(rows)
         passes = cause == PASSES
-        free = (snapshot.allocatable[:, rows] - snapshot.other[:, rows]) * passes
-        lost = snapshot.free[:, leaves] - np.add.reduceat(free, offsets, axis=1)
+        usable = snapshot.free_on(rows)
+        free = usable * passes
+        lost = np.add.reduceat(usable - free, offsets, axis=1)
         if self.lost is None:
-            self.lost = np.zeros_like(snapshot.free)
+            self.lost = np.zeros((len(snapshot.resources), snapshot.tree.leaves), dtype=np.int64)
         self.lost[:, leaves] = lost
         pods, beside, leader = self._count(by_resources, leaves, capacity - lost)
         on_node, beside_on_node, leads = self._count(self.policy.fit, rows, free)
@@ -226,16 +226,16 @@ class Fit:
         pods = int(by_resources(snapshot, self.shape, np.array([low]), whole)[0])
         if self.policy.by_sums:
             return pods
-        rows = np.arange(snapshot.tree.nodes[low], snapshot.tree.nodes[high])
+        rows = snapshot.rows_between(low, high)
         empty = snapshot.allocatable[:, rows] * (self._node_causes(rows) == PASSES)
         return min(pods, int(self.policy.fit(snapshot, self.shape, rows, empty).sum()))
 
     def when_empty(self) -> IntArray:
         """Pods that each leaf would hold if nothing ran on it."""
-        snapshot, passes = self.snapshot, self.snapshot.table.usable
+        snapshot, passes = self.snapshot, self.snapshot.table.usable[self.snapshot.rows]
         if self.policy.counts_nodes(snapshot.topology):
-            passes = self._node_causes(np.arange(len(snapshot.table))) == PASSES
-        pods = on_all_leaves(snapshot, self.policy, self.shape, snapshot.allocatable * passes)
+            passes = self._node_causes(snapshot.rows) == PASSES
+        pods = on_all_leaves(snapshot, self.policy, self.shape, snapshot.of_nodes(snapshot.allocatable) * passes)
         pods[self.cause != PASSES] = 0
         return pods
 
@@ -249,7 +249,7 @@ class Fit:
         """Whether a pod that counts on one of these leaves already would not be let onto it."""
         if self.rules is None:
             return False
-        rows = leaves if self.snapshot.tree.one_node_a_leaf else gather(self.snapshot.tree.nodes, leaves)[0]
+        rows = self.snapshot.rows_in(leaves)[0]
         cause = np.zeros(len(rows), dtype=np.int16)
         self._exclude(cause, rows, present=True)
         if self.snapshot.tree.one_node_a_leaf:

@@ -66,7 +66,8 @@ def _place_with_rules(
             why = _place_by_counts(snapshot, gang, leader, policy, count, bound, inside)
         else:
             if inside is not None and snapshot.tree.one_node_a_leaf:
-                names = tuple(snapshot.table.names[row] for row in np.flatnonzero(inside).tolist())
+                rows = snapshot.first_rows(np.flatnonzero(inside))
+                names = tuple(snapshot.table.names[row] for row in rows.tolist())
                 gang = replace(gang, shape=gang.shape.narrowed(Requirement("metadata.name", "In", names), True))
             why = place_ruled(snapshot, gang, leader, policy, count, bound)
         if not isinstance(why, Reason):

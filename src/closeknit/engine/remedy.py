@@ -158,8 +158,8 @@ def remedies(case: Case) -> tuple[Remedy, ...]:
 
 def _tolerate(case: Case) -> Remedy | None:
     """The first taint that helps if tolerated; all of them if no single one does."""
-    shape, table = case.workers.shape, case.snapshot.table
-    hard = {taint: None for taints in table.taints for taint in taints if taint.effect in HARD_EFFECTS}
+    shape = case.workers.shape
+    hard = [taint for taint in case.snapshot.taints() if taint.effect in HARD_EFFECTS]
     missing = [taint for taint in hard if not any(t.tolerates(taint) for t in shape.tolerations)]
     for taints in [*([taint] for taint in missing), *([missing] if len(missing) > 1 else [])]:
         more = tuple(Toleration(taint.key, "Equal", taint.value, taint.effect) for taint in taints)
@@ -171,8 +171,8 @@ def _tolerate(case: Case) -> Remedy | None:
 
 def _outlast(case: Case) -> Remedy | None:
     """The first maintenance window that helps if it is over; all of them if no single one does."""
-    shape, table = case.workers.shape, case.snapshot.table
-    windows = {taint: None for taints in table.taints for taint in taints if taint.effect == MAINTENANCE}
+    shape = case.workers.shape
+    windows = [taint for taint in case.snapshot.taints() if taint.effect == MAINTENANCE]
     missing = [taint for taint in windows if taint not in shape.clear_of]
     for taints in [*([taint] for taint in missing), *([missing] if len(missing) > 1 else [])]:
         also = case.tried(shape=replace(shape, clear_of=(*shape.clear_of, *taints)))
@@ -234,7 +234,8 @@ def _fewer(case: Case) -> Remedy | None:
 def _smaller(case: Case) -> Remedy | None:
     """Smaller pods, where one pod requests more than any node has."""
     snapshot, shape = case.snapshot, case.workers.shape
-    most = ((snapshot.allocatable - snapshot.pinned) * snapshot.table.usable).max(axis=1, initial=0)
+    usable = snapshot.rows[snapshot.table.usable[snapshot.rows]]
+    most = (snapshot.allocatable[:, usable] - snapshot.pinned[:, usable]).max(axis=1, initial=0)
     have = {name: int(most[at]) for name, at in snapshot.index.items()}
     cut = {name: have[name] for name, amount in shape.requests if 0 < have.get(name, 0) < amount}
     if not cut:
@@ -267,18 +268,20 @@ class Potential:
 
 
 def _potential(case: Case, usable: BoolArray) -> Potential:
-    """Count the leaves that pass the node filter; `usable`: which nodes count as usable."""
+    """Count the leaves that pass the node filter; `usable`: which nodes of the tree count as usable."""
     snapshot, size = case.snapshot, _leaf_size(case)
     passing = usable & ~_filtered(case)
     starts = snapshot.tree.nodes[:-1]
-    free = (snapshot.allocatable - snapshot.other) * passing
+    named = (snapshot.allocatable, snapshot.other, snapshot.pinned)
+    allocatable, other, pinned = (snapshot.of_nodes(column) for column in named)
+    free = (allocatable - other) * passing
     left = np.add.reduceat(free, starts, axis=1) - snapshot.assumed - snapshot.admitted
     asked, leaves = (snapshot, case.policy, case.workers.shape), np.arange(snapshot.tree.leaves)
     now = on_leaves(*asked, leaves, left, free)
-    empty = on_all_leaves(*asked, (snapshot.allocatable - snapshot.pinned) * passing)
+    empty = on_all_leaves(*asked, (allocatable - pinned) * passing)
     some = np.add.reduceat(passing.astype(np.int64), starts) > 0
     pods = snapshot.index[PODS]
-    movable = np.add.reduceat(snapshot.other[pods] - snapshot.pinned[pods], starts)
+    movable = np.add.reduceat(other[pods] - pinned[pods], starts)
     displaced = movable + snapshot.admitted[pods] + snapshot.assumed[pods]
     return Potential(now // size * some, empty // size * some, displaced)
 
@@ -291,12 +294,12 @@ def _leaf_size(case: Case) -> int:
 
 
 def _filtered(case: Case) -> BoolArray:
-    """Node rows that taints, selectors or affinity exclude, usable or not."""
+    """The nodes of the tree that taints, selectors or affinity exclude, usable or not."""
     snapshot = case.snapshot
     if not case.policy.filters(snapshot.topology):
-        return np.zeros(len(snapshot.table), dtype=np.bool_)
+        return np.zeros(len(snapshot.rows), dtype=np.bool_)
     everything = np.ones(len(snapshot.table), dtype=np.bool_)
-    codes = NodeMatch(snapshot, case.workers.shape).codes(np.arange(len(snapshot.table)), everything)
+    codes = NodeMatch(snapshot, case.workers.shape).codes(snapshot.rows, everything)
     return np.not_equal(codes, PASSES)
 
 
@@ -313,14 +316,14 @@ def _bounds(case: Case) -> IntArray:
 
 def _uncordon(case: Case) -> Remedy | None:
     """The fewest cordoned nodes of one domain that help if uncordoned, which also removes their taint."""
-    table = case.snapshot.table
-    if not table.cordoned.any():
+    table, inside = case.snapshot.table, case.snapshot.rows
+    if not table.cordoned[inside].any():
         return None
     shape = case.workers.shape
     shape = replace(shape, tolerations=(*shape.tolerations, CORDONED))
     untainted = replace(case, workers=replace(case.workers, shape=shape))
-    potential = _potential(untainted, table.usable | table.cordoned)
-    before = _potential(untainted, table.usable)
+    potential = _potential(untainted, table.usable[inside] | table.cordoned[inside])
+    before = _potential(untainted, table.usable[inside])
     rows = _cheapest(untainted, before.now, potential.now - before.now, potential.displaced)
     for leaves in rows:
         nodes = _rows_of(case, leaves)
@@ -344,7 +347,7 @@ def _uncordoned(snapshot: Snapshot, rows: IntArray) -> Iterator[None]:
 def _free(case: Case) -> Remedy | None:
     """The fewest nodes of one domain that help if emptied."""
     snapshot = case.snapshot
-    potential = _potential(case, snapshot.table.usable)
+    potential = _potential(case, snapshot.table.usable[snapshot.rows])
     for leaves in _cheapest(case, potential.now, potential.empty - potential.now, potential.displaced):
         with _emptied(snapshot, leaves):
             also = case.tried()
@@ -358,10 +361,9 @@ def _free(case: Case) -> Remedy | None:
 def _emptied(snapshot: Snapshot, leaves: IntArray) -> Iterator[None]:
     """Temporarily free everything on these leaves that can move."""
     checkpoint = snapshot.checkpoint()
-    starts, ends = snapshot.tree.nodes[leaves], snapshot.tree.nodes[leaves + 1]
-    for leaf, start, end in zip(leaves.tolist(), starts.tolist(), ends.tolist(), strict=True):
-        usable = snapshot.table.usable[start:end]
-        whole = (snapshot.allocatable[:, start:end] - snapshot.pinned[:, start:end]) * usable
+    for leaf in leaves.tolist():
+        rows = snapshot.rows_between(leaf, leaf + 1)
+        whole = (snapshot.allocatable[:, rows] - snapshot.pinned[:, rows]) * snapshot.table.usable[rows]
         used = whole.sum(axis=1) - snapshot.remaining[:, leaf]
         charge = tuple(zip(snapshot.resources, used.tolist(), strict=True))
         snapshot.assume(np.array([leaf]), np.array([-1]), charge)
@@ -372,9 +374,7 @@ def _emptied(snapshot: Snapshot, leaves: IntArray) -> Iterator[None]:
 
 
 def _rows_of(case: Case, leaves: IntArray) -> IntArray:
-    nodes = case.snapshot.tree.nodes
-    ranges = [np.arange(nodes[leaf], nodes[leaf + 1]) for leaf in leaves.tolist()]
-    return np.concatenate(ranges) if ranges else np.empty(0, dtype=np.int64)
+    return case.snapshot.rows_in(leaves)[0]
 
 
 def _cheapest(case: Case, now: IntArray, gain: IntArray, displaced: IntArray) -> Iterator[IntArray]:
@@ -404,10 +404,10 @@ def _cheapest(case: Case, now: IntArray, gain: IntArray, displaced: IntArray) ->
 def _add(case: Case) -> Remedy | None:
     """The fewest nodes like the roomiest one, added to the domain that lacks least."""
     snapshot, search = case.snapshot, case.search
-    potential = _potential(case, snapshot.table.usable)
+    potential = _potential(case, snapshot.table.usable[snapshot.rows])
     if not len(potential.empty):
         return None
-    like = int(snapshot.tree.nodes[int(np.argmax(potential.empty))])
+    like = int(snapshot.first_rows(np.array([int(np.argmax(potential.empty))]))[0])
     each = int(potential.empty.max())
     bounds = _bounds(case)
     held = np.add.reduceat(potential.now, bounds[:-1])
@@ -428,8 +428,8 @@ def _add(case: Case) -> Remedy | None:
 def grown(snapshot: Snapshot, like: int, path: Path, count: int) -> Snapshot:
     """The snapshot with `count` more nodes like row `like`, pinned usage included, in a new place below `path`."""
     table, topology = snapshot.table, snapshot.topology
-    size = len(table)
-    rows = np.concatenate((np.arange(size), np.full(count, like)))
+    size = len(snapshot.rows)
+    rows = np.concatenate((snapshot.rows, np.full(count, like)))
     bigger = table.take(rows)
     bigger.names[size:] = [f"new node {number}" for number in range(1, count + 1)]
     bigger.usable[size:] = True
@@ -447,23 +447,22 @@ def grown(snapshot: Snapshot, like: int, path: Path, count: int) -> Snapshot:
 
 def vacated(snapshot: Snapshot, maintained: bool = True) -> Snapshot:
     """The same nodes with nothing on them but pinned usage; without `maintained`, after all maintenance windows."""
-    rows = np.arange(len(snapshot.table))
+    rows = snapshot.rows
     table = snapshot.table.take(rows)
     if not maintained:
         table.taints = [tuple(one for one in taints if one.effect != MAINTENANCE) for taints in table.taints]
     table.allocatable = {name: snapshot.allocatable[at][rows] for name, at in snapshot.index.items()}
     after = Snapshot(snapshot.topology, table, shapes=4)
-    after.other[:, [after.row_of[name] for name in table.names]] = snapshot.pinned
+    after.other[:, [after.row_of[name] for name in table.names]] = snapshot.of_nodes(snapshot.pinned)
     after.use_columns({})
     return after
 
 
 def _with_usage(after: Snapshot, before: Snapshot) -> Snapshot:
     """Copy usage for the nodes and leaves that both snapshots have."""
-    rows = np.array([after.row_of[name] for name in before.table.names])
-    leaves = np.array([after.tree.leaf_of[name] for name in before.tree.names])
-    after.other[:, rows] = before.other
-    after.admitted[:, leaves] = before.admitted
-    after.assumed[:, leaves] = before.assumed
+    names = before.table.names
+    after.other[:, [after.row_of[names[row]] for row in before.rows.tolist()]] = before.of_nodes(before.other)
     after.use_columns({})
+    leaves = np.array([after.tree.leaf_of[name] for name in before.tree.names])
+    after.take_over(leaves, before.admitted, before.assumed)
     return after

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..model.reason import Reason, Why, reason
 from ..model.request import Constraint, Group, Layer, PodSet, Request
 from ..model.shape import Requirement
-from ..state.node_tree import NodeTree, tree_over
+from ..state.node_tree import tree_of
 from ..state.snapshot import Snapshot
 from ..state.table import MISSING, IntArray
 from .filters.limits import most_by_rules
@@ -28,8 +27,6 @@ from .groups.place import GroupResult, place_groups
 from .policy import Policy
 
 LEADER, WORKERS = "leader", "workers"
-
-_trees: WeakKeyDictionary[Snapshot, NodeTree] = WeakKeyDictionary()
 
 
 def is_ruled(shape_fit: Fit, leader: Fit | None) -> bool:
@@ -82,9 +79,9 @@ def _values(fit: Fit, key: str, count: int) -> list[tuple[str, str]]:
     column = fit.snapshot.table.labels.get(key)
     if column is None or not fit.snapshot.tree.one_node_a_leaf:
         return []
-    keyed = column.codes != MISSING
+    codes = column.codes[fit.snapshot.rows]
     holds = np.zeros(len(column.values), dtype=np.int64)
-    np.add.at(holds, column.codes[keyed], fit.pods[keyed])
+    np.add.at(holds, codes[codes != MISSING], fit.pods[codes != MISSING])
     able = np.flatnonzero(holds >= count)
     chosen = able[np.argsort(holds[able], kind="stable")] if len(able) else np.argsort(-holds, kind="stable")[:1]
     return [(key, column.values[code]) for code in chosen.tolist()]
@@ -123,7 +120,7 @@ def _found(
     around = None if given.spreads else Constraint(given.required, given.preferred, topology=name)
     members = _sliced(pods, given.slices, name)
     group = Group((*members, *(() if leader is None else (leader,))), constraint=around)
-    return place_groups(snapshot, {name: _tree(snapshot)}, Request((group,)), policy, surplus=False)
+    return place_groups(snapshot, {name: tree_of(snapshot)}, Request((group,)), policy, surplus=False)
 
 
 def _sliced(pods: PodSet, layers: tuple[Layer, ...], topology: str) -> tuple[PodSet | Group, ...]:
@@ -136,12 +133,6 @@ def _sliced(pods: PodSet, layers: tuple[Layer, ...], topology: str) -> tuple[Pod
         replace(pods, name=f"{pods.name}.{at}", count=min(size, pods.count - at)) for at in range(0, pods.count, size)
     )
     return tuple(Group(_sliced(part, inner, topology), part.name, within) for part in parts)
-
-
-def _tree(snapshot: Snapshot) -> NodeTree:
-    if snapshot not in _trees:
-        _trees[snapshot] = tree_over(snapshot.table, snapshot.topology)
-    return _trees[snapshot]
 
 
 def _rows(found: GroupResult, name: str) -> tuple[IntArray, IntArray]:
@@ -187,7 +178,7 @@ def _excluded(snapshot: Snapshot, pods: PodSet, policy: Policy, best: GroupResul
         fit = fit_of(snapshot, pods.shape, None, policy)
         excluded = dict(fit.excluded())
         if fit.spread is not None:
-            rows = np.flatnonzero(fit.pods)
+            rows = snapshot.first_rows(np.flatnonzero(fit.pods))
             full = int(np.count_nonzero(fit.spread.room(rows) <= 0))
             excluded |= {SPREAD: excluded.get(SPREAD, 0) + full} if full else {}
         return excluded

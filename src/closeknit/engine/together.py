@@ -24,7 +24,7 @@ import numpy as np
 from ..model.assignment import Assignment
 from ..model.reason import Reason, Why
 from ..model.request import Apart, Constraint, Group, PodSet, Request
-from ..state.node_tree import NodeTree
+from ..state.node_tree import NodeTree, tree_of
 from ..state.snapshot import Snapshot
 from ..state.table import IntArray
 from .fit import fit_of
@@ -91,7 +91,7 @@ def place_together(snapshot: Snapshot, request: Request, policy: Policy, steps: 
     asked = parts.request(request)
     if asked is None or parts.count > MOST_PARTS:
         return None
-    trees = {"": _node_tree(snapshot)}
+    trees = {"": tree_of(snapshot)}
     top = RequestReader(snapshot, trees).read(asked)
     if isinstance(top, Reason):
         return None
@@ -250,23 +250,3 @@ class _Emptied:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._snapshot, name)
-
-
-def _node_tree(snapshot: Snapshot) -> NodeTree:
-    """The tree of a snapshot with one node per leaf, hosts as its lowest level."""
-    tree = snapshot.tree
-    known = tree.cache.get("node tree")
-    if isinstance(known, NodeTree):
-        return known
-    begins = []
-    for level in range(len(tree.topology.levels)):
-        starts: IntArray = np.arange(tree.size(level) + 1)
-        for first in tree.first[level:]:
-            starts = first[starts]
-        begins.append(starts)
-    real = [np.ones(tree.size(level), dtype=np.bool_) for level in range(len(begins))]
-    again = [~column for column in real]
-    rows = np.arange(tree.leaves)
-    found = NodeTree(tree.topology, tree.topology.levels, rows, begins, tree.values, real, again, tree.leaves)
-    tree.cache["node tree"] = found
-    return found

@@ -7,6 +7,7 @@ it contains nothing that depends on the order of events.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 from ..model.quota import Usage
@@ -25,11 +26,11 @@ def dump(cache: ClusterCache) -> Document:
         },
         "waiting": _waiting(cache),
         "quota": {name: _usage(node.usage) for name, node in _sorted(world.tree.queues)},
-        "free": {flavor: _free(mirror.snapshot, cache) for flavor, mirror in _sorted(world.mirrors)},
+        "free": {flavor: _free(view.snapshot, cache) for flavor, view in _sorted(world.views)},
     }
 
 
-def _sorted(given: dict[str, Any]) -> list[tuple[str, Any]]:
+def _sorted(given: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return sorted(given.items())
 
 
@@ -53,8 +54,8 @@ def _waiting(cache: ClusterCache) -> Document:
 
 def _free(snapshot: Snapshot, cache: ClusterCache) -> Document:
     """Free capacity by lowest domain, named as in assignments; rows of deleted nodes may still exist."""
-    rows = enumerate(snapshot.table.names)
-    there = {int(snapshot.leaf_of_row[row]) for row, name in rows if name in cache.world.nodes}
+    names = snapshot.table.names
+    there = {int(snapshot.leaf_of_row[row]) for row in snapshot.rows.tolist() if names[row] in cache.world.nodes}
     columns = snapshot.remaining.T.tolist()
     found = {"/".join(snapshot.tree.names[leaf]): columns[leaf] for leaf in there}
     return {name: dict(zip(snapshot.resources, amounts, strict=True)) for name, amounts in sorted(found.items())}

@@ -51,10 +51,10 @@ def place_labels(world: World, workload: Workload, action: Ungate) -> Mapping[st
     admission = workload.status.admission
     given = next((one for one in (admission.pod_sets if admission else ()) if one.name == action.pod.pod_set), None)
     flavors = () if given is None else sorted(set(given.flavors.values()))
-    mirror = next((world.mirrors[name] for name in flavors if name in world.mirrors), None)
-    leaf = None if mirror is None else mirror.snapshot.tree.leaf_of.get(tuple(action.selector.values()))
-    if mirror is None or leaf is None:
+    view = next((world.views[name] for name in flavors if name in world.views), None)
+    leaf = None if view is None else view.snapshot.tree.leaf_of.get(tuple(action.selector.values()))
+    if view is None or leaf is None:
         return rank
-    levels, path = mirror.topology.levels, mirror.snapshot.tree.path(mirror.topology.lowest, leaf)
+    levels, path = view.topology.levels, view.snapshot.tree.path(view.topology.lowest, leaf)
     domains = {domain_label(level, levels): value for level, value in zip(levels, path, strict=True)}
     return {**rank, **domains}

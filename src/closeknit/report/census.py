@@ -35,9 +35,9 @@ class Census:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Census:
-        tree, usable = snapshot.tree, snapshot.table.usable
+        tree, usable = snapshot.tree, snapshot.table.usable[snapshot.rows]
         starts = tree.nodes[:-1]
-        allocatable = _sums(snapshot.allocatable * usable, starts)
+        allocatable = _sums(snapshot.of_nodes(snapshot.allocatable) * usable, starts)
         bottom = (
             np.diff(tree.nodes)[None, :],
             _sums(usable.astype(np.int64)[None, :], starts),
@@ -75,7 +75,7 @@ class Census:
 def _windows(snapshot: Snapshot) -> Iterator[tuple[Taint, list[IntArray]]]:
     table, starts = snapshot.table, snapshot.tree.nodes[:-1]
     for taint in dict.fromkeys(one for taints in table.taints for one in taints if one.effect == MAINTENANCE):
-        covered = np.array([taint in taints for taints in table.taints])[table.taint_codes]
+        covered = np.array([taint in taints for taints in table.taints])[table.taint_codes[snapshot.rows]]
         if covered.any():
             counts = summed_up(snapshot.tree, _sums(covered.astype(np.int64)[None, :], starts))
             yield taint, [column[0] for column in counts]

@@ -89,7 +89,7 @@ def placed(world: World, one: Workload, name: Name, now: float, pods_on: Mapping
     flavors: dict[str, list[tuple[PodSet, PodSetAssignment]]] = {}
     for given in admission.pod_sets:
         pod_set = one.pod_set(given.name)
-        flavor = next((name for name in given.flavors.values() if name in world.mirrors), None)
+        flavor = next((name for name in given.flavors.values() if name in world.views), None)
         if given.topology is not None and pod_set is not None and flavor is not None:
             asked = pod_set_in(world, one, pod_set, given.count, flavor)
             flavors.setdefault(flavor, []).append((asked, given))

@@ -14,7 +14,8 @@ import numpy as np
 
 from ..model.daemon_set import DaemonSet
 from ..model.shape import Shape
-from .snapshot import Charge, Snapshot
+from .columns import Charge
+from .snapshot import Snapshot
 from .table import BoolArray, IntArray
 
 NodeFilter = Callable[[Snapshot, Shape, IntArray], BoolArray]
@@ -24,7 +25,9 @@ Change = tuple[IntArray, Charge, int]
 
 
 class Expected:
-    """Belongs to one snapshot and is rebuilt with it. `bound` yields owner and node of each running pod."""
+    """Belongs to the columns of all nodes, by node, and is rebuilt with them. `bound` yields owner and node of each
+    running pod.
+    """
 
     def __init__(
         self,
@@ -41,33 +44,35 @@ class Expected:
         """How many pods of an owner run on each row, by the owner's uid."""
         for owner, node in bound:
             self._count(owner, node, 1)
-        self._snapshot.expect(change for key in daemon_sets for change in self._changes(key, self._all()))
+        self._snapshot.columns.expect(change for key in daemon_sets for change in self._changes(key, self._all()))
 
     def put(self, key: str, daemon_set: DaemonSet) -> None:
         self.drop(key)
         self._daemon_sets[key] = daemon_set
         self._keys[daemon_set.uid] = key
         self._due[key] = np.zeros(len(self._snapshot.table), dtype=np.bool_)
-        self._snapshot.expect(self._changes(key, self._all()))
+        self._snapshot.columns.expect(self._changes(key, self._all()))
 
     def drop(self, key: str) -> None:
         daemon_set = self._daemon_sets.pop(key, None)
         if daemon_set is not None:
             self._keys.pop(daemon_set.uid, None)
-            self._snapshot.expect([(np.flatnonzero(self._due.pop(key)), daemon_set.shape.charge, -1)])
+            self._snapshot.columns.expect([(np.flatnonzero(self._due.pop(key)), daemon_set.shape.charge, -1)])
 
     def refresh(self, node: str) -> None:
         """Recompute a node whose labels or taints changed."""
         row = self._snapshot.row_of.get(node)
         if row is not None:
-            self._snapshot.expect(change for key in self._daemon_sets for change in self._changes(key, np.array([row])))
+            self._snapshot.columns.expect(
+                change for key in self._daemon_sets for change in self._changes(key, np.array([row]))
+            )
 
     def bind(self, owner: str, node: str, pods: int) -> None:
         """Count pods of an owner that were bound to a node, or with a negative number are gone from it."""
         row = self._count(owner, node, pods)
         key = self._keys.get(owner)
         if row is not None and key is not None:
-            self._snapshot.expect(self._changes(key, np.array([row])))
+            self._snapshot.columns.expect(self._changes(key, np.array([row])))
 
     def _count(self, owner: str, node: str, pods: int) -> int | None:
         row = self._snapshot.row_of.get(node)

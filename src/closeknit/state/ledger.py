@@ -7,15 +7,13 @@ up until then, so that no other admission can be written before the move.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 
 from ..model.quota import FlavorResource
 from ..model.workload import Workload
-from .mirror import Usage
-from .snapshot import Snapshot
-from .table import IntArray
+from .mirror import Footprint, Usage
 
 
 class HoldingStage(Enum):
@@ -35,8 +33,8 @@ class Holding:
     since: float = 0.0
     before: Holding | None = None
     """The confirmed holding that this assumption replaced; it is restored if the assumption expires."""
-    leaves: dict[tuple[int, str], tuple[Snapshot | None, tuple[IntArray, IntArray]]] = field(default_factory=dict)
-    """The leaves of its places in the snapshot of a flavor, by place index and flavor: a cache."""
+    footprints: tuple[int, Sequence[list[Footprint]]] = (-1, ())
+    """Where each of its places counts, and the layout of the mirror for which that holds: a cache."""
 
     @property
     def key(self) -> str:

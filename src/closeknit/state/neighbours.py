@@ -1,30 +1,40 @@
 """Which kinds of pods run where: what a pod's affinity, spread, host ports and exclusive volumes are compared with.
 
-Pods of workloads come and go with the snapshot's journal, so a trial that removes a victim removes its labels and ports
-too, and a rollback restores them. Other pods are counted by node, also outside of the snapshot's nodes: a zone may have
-nodes that are not of this flavor. Nothing is evaluated here; a term asks for the kinds that it selects, which are
+Pods of workloads come and go with the journal of the columns, so a trial that removes a victim removes its labels and
+ports too, and a rollback restores them. Other pods are counted by node. Pods of a tree whose leaves are several nodes
+are kept as leaves of that tree. Nothing is evaluated here; a term asks for the kinds that it selects, which are
 remembered, and for their pods by value of a node label.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from ..model.node import Node
 from ..model.pod_rules import PodKind
 from .table import MISSING, BoolArray, CodeArray, IntArray
-from .tree import gather
 
 if TYPE_CHECKING:
-    from .snapshot import Snapshot
+    from .columns import NodeColumns
 
 Column = Literal["admitted", "assumed"]
 Places = list[tuple[IntArray, IntArray]]
-"""Leaves and the pods on each, change by change; negative counts remove pods."""
+"""Rows or leaves and the pods on each, change by change; negative counts remove pods."""
 
+
+class PlacesOfTree(Protocol):
+    """A tree whose leaves have rows."""
+
+    def rows_in(self, leaves: IntArray) -> tuple[IntArray, IntArray]: ...
+
+
+Owner = PlacesOfTree | None
+"""The tree of whose leaves places are; None for rows."""
+
+MOST_CHOICES = 256
 LONG = 16
 """Changes of one kind after which they are summed up."""
 
@@ -43,14 +53,12 @@ class ByValue(NamedTuple):
 class Neighbours:
     """`nodes` are all nodes of the cluster, `namespaces` the labels of its namespaces; both are empty without one."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self.snapshot = snapshot
+    def __init__(self, columns: NodeColumns) -> None:
+        self.columns = columns
         self.nodes: Mapping[str, Node] = {}
         self.namespaces: Mapping[str, Mapping[str, str]] = {}
-        self.gone: set[int] = set()
-        """Rows of nodes that are no longer in the cluster."""
         self.outside = 0
-        """Moves with every change that no row of the snapshot shows."""
+        """Moves with every change that no row shows."""
         self.hostile: list[PodKind] = []
         """Kinds that keep other pods away, in order of appearance."""
         self.kinds: list[PodKind] = []
@@ -58,45 +66,41 @@ class Neighbours:
         self.version = 0
         """Moves when kinds are forgotten, so that positions in `kinds` are void."""
         self._known: set[PodKind] = set()
-        self._placed: dict[Column, dict[PodKind, Places]] = {"admitted": {}, "assumed": {}}
+        self._placed: dict[Column, dict[PodKind, dict[Owner, Places]]] = {"admitted": {}, "assumed": {}}
         self._other: dict[PodKind, dict[str, int]] = {}
         self._draining: dict[PodKind, dict[str, int]] = {}
-        self._elsewhere: dict[PodKind, dict[Hashable, tuple[Mapping[str, str], int]]] = {}
         self._drained = False
         self._chosen: dict[Hashable, tuple[int, int, list[PodKind]]] = {}
 
     # What changes it
 
-    def place(self, column: str, kind: PodKind, leaves: IntArray, counts: IntArray) -> None:
+    def place(self, column: str, kind: PodKind, at: IntArray, counts: IntArray, owner: Owner = None) -> None:
         """Pods of a workload that are admitted or assumed; negative counts remove them."""
         assert column in ("admitted", "assumed")
         self._meet(kind)
-        places = self._placed["admitted" if column == "admitted" else "assumed"].setdefault(kind, [])
-        if places and places[-1][0] is leaves and not (places[-1][1] + counts).any():
+        by_owner = self._placed["admitted" if column == "admitted" else "assumed"].setdefault(kind, {})
+        places = by_owner.setdefault(owner, [])
+        if places and places[-1][0] is at and not (places[-1][1] + counts).any():
             places.pop()
         else:
-            places.append((leaves, counts))
+            places.append((at, counts))
         if len(places) > LONG:
             places[:] = [_summed(places)]
+
+    def forget_places(self, owner: PlacesOfTree) -> None:
+        """Forget the pods on the leaves of a tree that is laid again."""
+        for table in self._placed.values():
+            for by_owner in table.values():
+                by_owner.pop(owner, None)
 
     def use(self, node: str, kind: PodKind, pods: int, drains: bool = False) -> None:
         """Pods that were not placed here, or that drain, on a node of the cluster; negative `pods` remove them."""
         self._meet(kind)
-        self.outside += node not in self.snapshot.row_of
+        self.outside += node not in self.columns.row_of
         nodes = (self._draining if drains else self._other).setdefault(kind, {})
         nodes[node] = nodes.get(node, 0) + pods
         if not nodes[node]:
             del nodes[node]
-
-    def place_elsewhere(self, key: Hashable, kind: PodKind, labels: Mapping[str, str], pods: int) -> None:
-        """Pods of a workload in a place that is none of the snapshot's; none removes them."""
-        self._meet(kind)
-        self.outside += 1
-        found = self._elsewhere.setdefault(kind, {})
-        if pods:
-            found[key] = labels, pods
-        else:
-            found.pop(key, None)
 
     def drain(self, sign: int) -> None:
         """Count draining pods as gone (-1), or as present again (1)."""
@@ -121,12 +125,13 @@ class Neighbours:
         return sum(1 for kind in self.kinds if self._has(kind))
 
     def _has(self, kind: PodKind) -> bool:
-        by_node = self._other.get(kind) or self._draining.get(kind) or self._elsewhere.get(kind)
-        return bool(by_node) or any(_summed(one[kind])[1].any() for one in self._placed.values() if kind in one)
+        by_node = self._other.get(kind) or self._draining.get(kind)
+        placed = (places for one in self._placed.values() for places in one.get(kind, {}).values())
+        return bool(by_node) or any(_summed(places)[1].any() for places in placed)
 
     def _forget(self) -> None:
         gone = {kind for kind in self.kinds if not self._has(kind)}
-        for table in (*self._placed.values(), self._other, self._draining, self._elsewhere):
+        for table in (*self._placed.values(), self._other, self._draining):
             for kind in gone:
                 table.pop(kind, None)  # type: ignore[attr-defined]
         self.kinds = [kind for kind in self.kinds if kind not in gone]
@@ -148,7 +153,7 @@ class Neighbours:
             seen, chosen = 0, []
         if seen < len(self.kinds):
             chosen = chosen + [kind for kind in self.kinds[seen:] if is_chosen(kind)]
-            if len(self._chosen) > 4 * self.snapshot.shapes:
+            if len(self._chosen) > MOST_CHOICES:
                 self._chosen.clear()
             self._chosen[key] = self.version, len(self.kinds), chosen
         return chosen
@@ -158,14 +163,14 @@ class Neighbours:
 
         With `empty`, workloads that are admitted do not count.
         """
-        pods = np.zeros(len(self.snapshot.table), dtype=np.int64)
+        pods = np.zeros(len(self.columns.table), dtype=np.int64)
         for kind in kinds:
             for node, count in self._by_node(kind, empty):
-                row = self.snapshot.row_of.get(node)
+                row = self.columns.row_of.get(node)
                 if row is not None:
                     pods[row] += count
-            for leaves, counts in self._places(kind, empty):
-                rows, each = self._spread(leaves, counts)
+            for owner, at, counts in self._places(kind, empty):
+                rows, each = _spread(owner, at, counts)
                 np.add.at(pods, rows, each)
         return pods
 
@@ -177,9 +182,7 @@ class Neighbours:
 
         kinds = self.choose(("volume", namespace, volume), uses)
         by_node = sum(count for kind in kinds for _, count in self._by_node(kind, empty))
-        elsewhere = sum(count for kind in kinds for _, count in self._elsewhere.get(kind, {}).values())
-        placed = sum(int(counts.sum()) for kind in kinds for _, counts in self._places(kind, empty))
-        return by_node + (0 if empty else elsewhere) + placed
+        return by_node + sum(int(counts.sum()) for kind in kinds for _, _, counts in self._places(kind, empty))
 
     def by_value(
         self,
@@ -193,7 +196,7 @@ class Neighbours:
 
         A leaf may have several nodes with several values: its pods count at each of them, or at none if `sure`.
         """
-        column = self.snapshot.table.labels.get(key)
+        column = self.columns.table.labels.get(key)
         values = 0 if column is None else len(column.values)
         pods, elsewhere = np.zeros(values + 1, dtype=np.int64), 0
         for kind in kinds:
@@ -206,8 +209,8 @@ class Neighbours:
                     elsewhere += count
             if column is None:
                 continue
-            for leaves, counts in self._places(kind, empty):
-                at, each = self._at_values(column.codes, leaves, counts, sure, among)
+            for owner, places, counts in self._places(kind, empty):
+                at, each = _at_values(column.codes, owner, places, counts, sure, among)
                 np.add.at(pods, at, each)
         return ByValue(pods[:values], elsewhere)
 
@@ -221,56 +224,57 @@ class Neighbours:
                     counts[value] += count
         return [counts[value] for value in values]
 
-    def _at_values(
-        self, codes: CodeArray, leaves: IntArray, counts: IntArray, sure: bool, among: BoolArray | None
-    ) -> tuple[IntArray, IntArray]:
-        """The codes at which pods of these leaves count, and how many; nodes without the label are left out."""
-        tree = self.snapshot.tree
-        if tree.one_node_a_leaf or not len(leaves):
-            at = codes[leaves]
-            inside = at != MISSING if among is None else (at != MISSING) & among[leaves]
-            return at[inside], counts[inside]
-        found: list[tuple[int, int]] = []
-        for leaf, count in zip(leaves.tolist(), counts.tolist(), strict=True):
-            rows = np.arange(tree.nodes[leaf], tree.nodes[leaf + 1])
-            values = np.unique(codes[rows if among is None else rows[among[rows]]])
-            if sure and len(values) > 1:
-                continue
-            found += [(code, count) for code in values.tolist() if code != MISSING]
-        if not found:
-            return leaves[:0], counts[:0]
-        return np.array([one[0] for one in found]), np.array([one[1] for one in found])
-
     def _outside(self, kind: PodKind, empty: bool, among: BoolArray | None) -> Iterable[tuple[Mapping[str, str], int]]:
         """Labels of the nodes of other pods, and how many pods each has."""
         for node, count in self._by_node(kind, empty):
-            row = self.snapshot.row_of.get(node)
+            row = self.columns.row_of.get(node)
             if among is None or (row is not None and among[row]):
                 yield self._labels_of(node, row), count
-        if among is None and not empty:
-            yield from self._elsewhere.get(kind, {}).values()
 
     def _labels_of(self, name: str, row: int | None) -> Mapping[str, str]:
         node = self.nodes.get(name)
         if node is not None:
             return node.labels
-        return {} if row is None else dict(self.snapshot.table.label_values(row))
+        return {} if row is None else dict(self.columns.table.label_values(row))
 
     def _by_node(self, kind: PodKind, empty: bool) -> Iterable[tuple[str, int]]:
         yield from self._other.get(kind, {}).items()
         if not self._drained and not empty:
             yield from self._draining.get(kind, {}).items()
 
-    def _places(self, kind: PodKind, empty: bool) -> Places:
-        assumed = self._placed["assumed"].get(kind, [])
-        return assumed if empty else self._placed["admitted"].get(kind, []) + assumed
+    def _places(self, kind: PodKind, empty: bool) -> Iterator[tuple[Owner, IntArray, IntArray]]:
+        for column, table in self._placed.items():
+            if column == "assumed" or not empty:
+                for owner, places in table.get(kind, {}).items():
+                    yield from ((owner, at, counts) for at, counts in places)
 
-    def _spread(self, leaves: IntArray, counts: IntArray) -> tuple[IntArray, IntArray]:
-        tree = self.snapshot.tree
-        if tree.one_node_a_leaf or not len(leaves):
-            return leaves, counts
-        rows, starts = gather(tree.nodes, leaves)
-        return rows, np.repeat(counts, np.diff(np.append(starts, len(rows))))
+
+def _spread(owner: Owner, at: IntArray, counts: IntArray) -> tuple[IntArray, IntArray]:
+    """The rows of places and the pods on each; pods on a leaf of several nodes count on each of them."""
+    if owner is None or not len(at):
+        return at, counts
+    rows, starts = owner.rows_in(at)
+    return rows, np.repeat(counts, np.diff(np.append(starts, len(rows))))
+
+
+def _at_values(
+    codes: CodeArray, owner: Owner, at: IntArray, counts: IntArray, sure: bool, among: BoolArray | None
+) -> tuple[IntArray, IntArray]:
+    """The codes at which pods of these places count, and how many; nodes without the label are left out."""
+    if owner is None or not len(at):
+        found = codes[at]
+        inside = found != MISSING if among is None else (found != MISSING) & among[at]
+        return found[inside], counts[inside]
+    pairs: list[tuple[int, int]] = []
+    for leaf, count in zip(at.tolist(), counts.tolist(), strict=True):
+        rows = owner.rows_in(np.array([leaf]))[0]
+        values = np.unique(codes[rows if among is None else rows[among[rows]]])
+        if sure and len(values) > 1:
+            continue
+        pairs += [(code, count) for code in values.tolist() if code != MISSING]
+    if not pairs:
+        return at[:0], counts[:0]
+    return np.array([one[0] for one in pairs]), np.array([one[1] for one in pairs])
 
 
 def _summed(places: Places) -> tuple[IntArray, IntArray]:

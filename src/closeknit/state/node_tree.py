@@ -10,14 +10,16 @@ topologies over the same nodes share all amounts: what is taken shows in every t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..model.topology import NODE, ListedTopology, Path, Topology
-from .snapshot import Snapshot
-from .table import MISSING, BoolArray, IntArray, LabelColumn, NodeTable
+from .columns import NodeColumns
+from .snapshot import Laid, Snapshot
+from .table import MISSING, BoolArray, IntArray, NodeTable
+from .tree import Tree
 
 ROOT = -1
 """The level above the first: one domain that holds the whole tree."""
@@ -120,16 +122,47 @@ class NodeTree:
 
 
 def node_columns(table: NodeTable) -> Snapshot:
-    """Columns in which every row is one node, by name: what trees are laid over."""
-    table.labels[NODE] = LabelColumn(np.arange(len(table), dtype=np.int32), list(table.names))
-    return Snapshot(Topology("nodes", (NODE,)), table)
+    """NodeColumns of these nodes, sorted by name, as a tree without levels: what trees of groups are laid over."""
+    order = np.array(sorted(range(len(table)), key=table.names.__getitem__), dtype=np.int64)
+    return by_node(NodeColumns(table.take(order)))
 
 
-def tree_over(table: NodeTable, topology: Topology) -> NodeTree:
-    """The tree of a topology over these nodes; nodes without a domain at some level are left out of it."""
+def by_node(columns: NodeColumns) -> Snapshot:
+    """The tree without levels over columns: every leaf is one node, leaf i is row i."""
+    topology = Topology("nodes", (NODE,))
+    tree = Tree(topology, [], [np.empty(0, dtype=np.int64)], np.arange(len(columns) + 1), [columns.table.names])
+    return Snapshot(topology, Laid(columns, np.arange(len(columns)), tree))
+
+
+def tree_of(snapshot: Snapshot) -> NodeTree:
+    """The tree of a snapshot with one node per leaf, hosts as its lowest level; its rows are the snapshot's leaves."""
+    tree = snapshot.tree
+    known = tree.cache.get("node tree")
+    if isinstance(known, NodeTree):
+        return known
+    begins = []
+    for level in range(len(tree.topology.levels)):
+        starts: IntArray = np.arange(tree.size(level) + 1)
+        for first in tree.first[level:]:
+            starts = first[starts]
+        begins.append(starts)
+    real = [np.ones(tree.size(level), dtype=np.bool_) for level in range(len(begins))]
+    again = [~column for column in real]
+    rows = np.arange(tree.leaves)
+    found = NodeTree(tree.topology, tree.topology.levels, rows, begins, tree.values, real, again, tree.leaves)
+    tree.cache["node tree"] = found
+    return found
+
+
+def tree_over(table: NodeTable, topology: Topology, without: Collection[int] = ()) -> NodeTree:
+    """The tree of a topology over these nodes; nodes without a domain at some level are left out of it.
+
+    So are the rows `without`, of nodes that were removed.
+    """
     levels = tuple(key for key in topology.levels if key != NODE)
     codes, values = _listed(table, topology, levels) if isinstance(topology, ListedTopology) else _labels(table, levels)
     inside = np.logical_and.reduce([column != MISSING for column in codes]) if codes else np.ones(len(table), np.bool_)
+    inside[list(without)] = False
     rows = np.flatnonzero(inside).astype(np.int64)
     names = np.empty(len(table), dtype=np.int64)
     names[sorted(range(len(table)), key=table.names.__getitem__)] = np.arange(len(table))
@@ -159,11 +192,11 @@ def _again(begins: list[IntArray], values: list[list[str]], level: int, is_liste
     return found
 
 
-Columns = tuple[list[IntArray], list[list[str | None]]]
+Codes = tuple[list[IntArray], list[list[str | None]]]
 """For each level a code for each node, in the order of the values, and the values."""
 
 
-def _labels(table: NodeTable, levels: tuple[str, ...]) -> Columns:
+def _labels(table: NodeTable, levels: tuple[str, ...]) -> Codes:
     codes: list[IntArray] = []
     values: list[list[str | None]] = []
     for key in levels:
@@ -178,7 +211,7 @@ def _labels(table: NodeTable, levels: tuple[str, ...]) -> Columns:
     return codes, values
 
 
-def _listed(table: NodeTable, topology: ListedTopology, levels: tuple[str, ...]) -> Columns:
+def _listed(table: NodeTable, topology: ListedTopology, levels: tuple[str, ...]) -> Codes:
     codes: list[IntArray] = []
     values: list[list[str | None]] = []
     for at in range(len(levels)):

@@ -1,129 +1,273 @@
-"""A snapshot: what each leaf of the tree can still hold, as columns, with a log of what changed.
+"""A snapshot: a topology over node columns, with what each leaf of its tree can still hold.
 
-    allocatable ── other pods ──▶ free ── assumed ──▶ room ── admitted, leaving ──▶ remaining
-    (per node)     (per node)            (per leaf)          (per leaf)
-
-`other` is usage by pods that were not placed here (`pinned` is the part of it that cannot move), `admitted` usage by
-workloads that were placed here, `leaving` usage by their draining pods (`draining`, per node), and `assumed` what the
-current evaluation has reserved so far. `room` is what would be left if nothing were admitted; `remaining` is what is
-left. Every change touches only its rows and records them in the log, so results cached per shape are repaired by
-reading the log from the version that they were computed at. A checkpoint is a position in the journal; a rollback
-undoes what was written since, newest first.
+The tree says which rows of the columns take part and in which order; all amounts of nodes are the columns' own, so
+several trees over the same nodes share them. Usage that no single node has, such as that of a pod set assigned to a
+rack, belongs to the tree: its own amounts, by leaf. Where leaf i is row i of the columns and there are no own amounts,
+`remaining` and `room` are the columns' arrays themselves. Otherwise they are gathered when they are read, and only
+where the columns' log shows a change.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 
 import numpy as np
 
-from ..model.node import Node
 from ..model.resources import PODS, Resources
-from ..model.shape import Charge as PodCharge
+from ..model.shape import Taint
 from ..model.topology import Path, Topology
+from .columns import LIMIT, Charge, JournalEntry, NodeColumns
 from .neighbours import Neighbours
 from .table import BoolArray, IntArray, NodeTable
-from .tree import gather, sort_rows
+from .tree import Tree, gather, sort_rows
 
-Charge = tuple[tuple[str, int], ...]
-"""What one pod takes, by resource: its requests and one of `pods`."""
-
-LIMIT = 2**53
-"""Amounts are clamped to this, so that sums of hundreds of them stay inside int64 and floats hold them exactly.
-
-It is 8 PiB of memory, or nine trillion cores: beyond it is unlimited anyway.
-"""
+__all__ = ["DEFAULT_SHAPES", "LIMIT", "Charge", "Laid", "Sharing", "Snapshot", "with_labels"]
 
 DEFAULT_SHAPES = 64
-FEW = 64
+Column = TypeVar("Column", IntArray, BoolArray)
 
 
-class JournalEntry(NamedTuple):
-    """One journal entry: what was added to a column, so that it can be undone."""
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """A tree laid over columns: the row of each of its nodes, in the order of the tree."""
 
-    column: str
-    leaves: IntArray
-    counts: IntArray
-    charge: Charge
+    columns: NodeColumns
+    rows: IntArray
+    tree: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """How a tree shares usage with the other trees over its columns.
+
+    `sees`: what is taken on its nodes counts, in whichever tree it was taken. `shows`: what is taken in this tree
+    counts in the others; otherwise it is the tree's own.
+    """
+
+    sees: bool = True
+    shows: bool = True
 
 
 class Snapshot:
-    """`memo` is the engine's cache per shape, least recently used first, at most `shapes` entries."""
+    """`memo` is the engine's cache per shape, least recently used first, at most `shapes` entries.
+
+    `rows` has the row of each node of the tree; leaf d has the nodes tree.nodes[d] .. tree.nodes[d + 1] of it.
+    """
 
     def __init__(
         self,
         topology: Topology,
-        nodes: NodeTable,
+        nodes: NodeTable | Laid,
         labels: Mapping[str, str] | None = None,
         shapes: int = DEFAULT_SHAPES,
+        sharing: Sharing | None = None,
     ) -> None:
-        chosen = with_labels(nodes, labels or {})
-        rows, self.tree = sort_rows(topology, chosen)
-        self.topology = topology
-        self.table = chosen.take(rows)
-        self.row_of = {name: row for row, name in enumerate(self.table.names)}
-        self.leaf_of_row: IntArray = np.repeat(np.arange(self.tree.leaves), np.diff(self.tree.nodes))
-        self.shapes = shapes
+        laid = nodes if isinstance(nodes, Laid) else _alone(topology, with_labels(nodes, labels or {}))
+        self.topology, self.shapes = topology, shapes
+        self.columns, self.rows, self.tree = laid.columns, laid.rows, laid.tree
+        self.table, self.row_of = laid.columns.table, laid.columns.row_of
+        self.resources, self.index = laid.columns.resources, laid.columns.index
+        self.charge_rows = laid.columns.charge_rows
+        first = int(self.rows[0]) if len(self.rows) else 0
+        self._in_order = bool((self.rows == np.arange(first, first + len(self.rows))).all())
+        self._covers = self._in_order and len(self.rows) == len(self.columns)
+        self._is_columns = self._covers and self.tree.one_node_a_leaf
+        """Leaf i is row i of the columns."""
+        self.leaf_of_row: IntArray = np.full(len(self.columns), -1, dtype=np.int64)
+        """The leaf of each row of the columns; -1 for a row that is not in this tree."""
+        self.leaf_of_row[self.rows] = np.repeat(np.arange(self.tree.leaves), np.diff(self.tree.nodes))
+        sharing = sharing or Sharing()
+        self.sees = sharing.sees
+        by_node = self.tree.one_node_a_leaf and topology.ends_at_node
+        self.shows = sharing.shows and by_node
         self.memo: OrderedDict[Any, Any] = OrderedDict()
-        self.when_empty: dict[Any, Any] = {}
-        """Cached answers about nodes without workloads; cleared when `room` changes."""
         self.answers: dict[Any, Any] = {}
         """Cached answers by `state` and question."""
-        self.state = self._newest = 0
-        """The number of the current amounts. A rollback restores it: equal numbers mean equal amounts."""
-        self._states: list[int] = []
-        """The state before each entry of the journal."""
-        self.log: list[int] = []
-        self.forgotten = 0
-        self.nodes_changed = 0
-        """The version at which a node itself last changed; only usage has changed since."""
-        self.neighbours = Neighbours(self)
-        self._journal: list[JournalEntry] = []
-        self._charges: dict[Charge, tuple[IntArray, IntArray, bool]] = {}
-        self._some_usable = np.zeros(self.tree.leaves, dtype=np.bool_)
-        self.resources = sorted({*self.table.allocatable, PODS})
-        self.index = {resource: row for row, resource in enumerate(self.resources)}
-        shape = (len(self.resources), len(self.table))
-        self.allocatable = np.zeros(shape, dtype=np.int64)
-        for resource, column in self.table.allocatable.items():
-            np.clip(column, -LIMIT, LIMIT, out=self.allocatable[self.index[resource]])
-        self.table.allocatable = {}
-        self.other = np.zeros(shape, dtype=np.int64)
-        self.pinned = np.zeros(shape, dtype=np.int64)
-        self.draining = np.zeros(shape, dtype=np.int64)
-        self.admitted = np.zeros((shape[0], self.tree.leaves), dtype=np.int64)
-        self.leaving = np.zeros_like(self.admitted)
-        self.assumed = np.zeros_like(self.admitted)
-        self.free = np.zeros_like(self.admitted)
-        self.room = np.zeros_like(self.admitted)
-        self.remaining = np.zeros_like(self.admitted)
-        self._derive_all()
+        self._when_empty: dict[Any, Any] = {}
+        self._room_changed = self._usable_at = -1
+        self._usable, self._usable_count = np.zeros(0, dtype=np.bool_), 0
+        self._own: dict[str, IntArray] = {}
+        """Own amounts by column, `admitted` and `assumed`, where there are any."""
+        self._synced = -1
+        self._room: IntArray | None
+        self._aliased = False
+        if self.sees and by_node and self._in_order:
+            self._aliased = True
+            span = slice(first, first + len(self.rows))
+            self._remaining, self._room = self.columns.remaining[:, span], self.columns.room[:, span]
+        else:
+            self._hold()
 
     # What the engine reads
 
     @property
     def version(self) -> int:
         """The number of changes so far."""
-        return self.forgotten + len(self.log)
+        return self.columns.version
+
+    @property
+    def nodes_changed(self) -> int:
+        """The version at which a node itself last changed; only usage has changed since."""
+        return self.columns.nodes_changed
+
+    @property
+    def state(self) -> int:
+        """The number of the current amounts: equal numbers mean equal amounts."""
+        return self.columns.state
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The kinds of pods that run on the nodes."""
+        return self.columns.neighbours
+
+    @property
+    def log(self) -> list[int]:
+        return self.columns.log
+
+    @property
+    def remaining(self) -> IntArray:
+        """What is left, by resource and leaf."""
+        if not self._aliased:
+            self._sync()
+        return self._remaining
+
+    @property
+    def room(self) -> IntArray:
+        """What would be left if nothing were admitted."""
+        if not self._aliased:
+            self._sync()
+            if self._room is None:
+                self._room = self._gathered(None, "room")
+        assert self._room is not None
+        return self._room
+
+    @property
+    def when_empty(self) -> dict[Any, Any]:
+        """Cached answers about nodes without workloads; cleared when `room` changes."""
+        if self._room_changed != self.columns.room_changed:
+            self._when_empty.clear()
+            self._room_changed = self.columns.room_changed
+        return self._when_empty
+
+    @property
+    def admitted(self) -> IntArray:
+        """Usage by workloads that were placed here, as this tree counts it."""
+        return self._taken("admitted")
+
+    @property
+    def assumed(self) -> IntArray:
+        """What the current evaluation has reserved, as this tree counts it."""
+        return self._taken("assumed")
+
+    @property
+    def free(self) -> IntArray:
+        """What other pods leave."""
+        return self._summed(self.columns.free(self.rows), self.tree.nodes[:-1])
+
+    @property
+    def leaving(self) -> IntArray:
+        """Usage by draining pods."""
+        rows = self.rows
+        return self._summed(self.columns.draining[:, rows] * self.table.usable[rows], self.tree.nodes[:-1])
+
+    @property
+    def allocatable(self) -> IntArray:
+        """What the nodes have, by row of the columns; so are `other`, `pinned` and `draining`."""
+        return self.columns.allocatable
+
+    @property
+    def other(self) -> IntArray:
+        return self.columns.other
+
+    @property
+    def pinned(self) -> IntArray:
+        return self.columns.pinned
+
+    @property
+    def draining(self) -> IntArray:
+        return self.columns.draining
 
     def changed_since(self, version: int) -> IntArray | None:
         """The leaves that changed since; None if the log no longer reaches back, or if most did."""
-        if version < self.forgotten:
+        rows = self.columns.changed_since(version)
+        if rows is None:
             return None
-        leaves = set(self.log[version - self.forgotten :])
-        if len(leaves) * 4 > self.tree.leaves + 64:
-            return None
-        return np.array(sorted(leaves), dtype=np.int64)
+        if self._is_columns:
+            return None if len(rows) * 4 > self.tree.leaves + 64 else np.array(sorted(rows), dtype=np.int64)
+        leaves = self.leaf_of_row[np.fromiter(rows, dtype=np.int64, count=len(rows))]
+        leaves = np.unique(leaves[leaves >= 0])
+        return None if len(leaves) * 4 > self.tree.leaves + 64 else leaves
+
+    def of_nodes(self, column: Column) -> Column:
+        """A column of all nodes, for the nodes of this tree in its order."""
+        return column if self._covers else column[..., self.rows]
+
+    def rows_in(self, leaves: IntArray) -> tuple[IntArray, IntArray]:
+        """The rows of these leaves, and where each leaf begins among them."""
+        places, starts = gather(self.tree.nodes, leaves)
+        return self.rows[places], starts
+
+    def first_rows(self, leaves: IntArray) -> IntArray:
+        """The first row of each leaf."""
+        if self._is_columns:
+            return leaves
+        return self.rows[leaves if self.tree.one_node_a_leaf else self.tree.nodes[leaves]]
+
+    def rows_between(self, low: int, high: int) -> IntArray:
+        """The rows of leaves low .. high."""
+        return self.rows[self.tree.nodes[low] : self.tree.nodes[high]]
+
+    def leaf_of_node(self, name: str) -> int | None:
+        """The leaf of a node by its name; None if it is not in this tree."""
+        row = self.row_of.get(name)
+        leaf = -1 if row is None else int(self.leaf_of_row[row])
+        return None if leaf < 0 else leaf
+
+    def has_any(self, rows: IntArray) -> bool:
+        """Whether one of these rows is in this tree."""
+        return len(self.rows) == len(self.columns) or bool((self.leaf_of_row[rows] >= 0).any())
+
+    def leaves_at(self, rows: IntArray, counts: IntArray) -> tuple[IntArray, IntArray]:
+        """The leaves of pods on these rows, each once, and the pods on each; other trees' nodes are left out."""
+        if self._is_columns:
+            return rows, counts
+        leaves = self.leaf_of_row[rows]
+        if self.tree.one_node_a_leaf:
+            return leaves[leaves >= 0], counts[leaves >= 0]
+        distinct, inverse = np.unique(leaves[leaves >= 0], return_inverse=True)
+        pods = np.zeros(len(distinct), dtype=np.int64)
+        np.add.at(pods, inverse, counts[leaves >= 0])
+        return distinct, pods
+
+    def free_on(self, rows: IntArray) -> IntArray:
+        """What each of these nodes has free of what can be attributed to it, without draining pods."""
+        free = self.columns.free(rows)
+        if not self.sees or self.topology.ends_at_node:
+            return free
+        taken = self.columns.admitted[:, rows] + self.columns.assumed[:, rows]
+        return free - taken * self.table.usable[rows]
 
     def usable(self, leaves: IntArray) -> BoolArray:
         """Which of these leaves have at least one usable node."""
-        return (self.table.usable if self.tree.one_node_a_leaf else self._some_usable)[leaves]
+        return self._usable_now()[leaves]
 
     def usable_leaves(self) -> int:
-        return int(np.count_nonzero(self.table.usable if self.tree.one_node_a_leaf else self._some_usable))
+        self._usable_now()
+        return self._usable_count
+
+    def _usable_now(self) -> BoolArray:
+        """Which leaves are usable, computed again when a node has changed."""
+        if self._usable_at != self.columns.nodes_changed:
+            usable = self.of_nodes(self.table.usable)
+            if not self.tree.one_node_a_leaf:
+                usable = np.logical_or.reduceat(usable, self.tree.nodes[:-1])
+            self._usable, self._usable_count = usable, int(np.count_nonzero(usable))
+            self._usable_at = self.columns.nodes_changed
+        return self._usable
 
     def leaf(self, name: Path) -> int | None:
         """The leaf with this name in an assignment, if it exists and one of its nodes is usable."""
@@ -137,174 +281,10 @@ class Snapshot:
         found[known[~self.usable(found[known])]] = -1
         return found
 
-    # What changes it
-
-    def admit(self, leaves: IntArray, counts: IntArray, charge: Charge) -> None:
-        """Add pods of an admitted workload; negative counts remove them."""
-        self._write(JournalEntry("admitted", leaves, counts, charge))
-
-    def assume(self, leaves: IntArray, counts: IntArray, charge: Charge) -> None:
-        """Reserve pods for the current evaluation."""
-        self._write(JournalEntry("assumed", leaves, counts, charge))
-
-    def charge_draining(self, sign: int) -> None:
-        """Count draining pods as gone (-1), or as present again (1)."""
-        leaves = self.draining_leaves()
-        if len(leaves):
-            self._write(JournalEntry("leaving", leaves, np.full(len(leaves), sign), ()))
-
-    def draining_leaves(self) -> IntArray:
-        """The leaves that have draining pods."""
-        return np.flatnonzero(self.leaving[self.index[PODS]])
-
-    def checkpoint(self) -> int:
-        return len(self._journal)
-
-    def rollback(self, checkpoint: int) -> None:
-        """Undo everything that was admitted or assumed since the checkpoint."""
-        while len(self._journal) > checkpoint:
-            self._apply(self._journal.pop(), sign=-1)
-            self.state = self._states.pop()
-
-    def forget(self, checkpoint: int) -> None:
-        """Drop the journal since the checkpoint: the caller has undone those changes itself."""
-        del self._journal[checkpoint:], self._states[checkpoint:]
-
-    def commit(self) -> None:
-        """Clear the journal and keep what was written."""
-        self._journal.clear()
-        self._states.clear()
-
-    def use(self, node: str, requests: Resources, pods: int = 1) -> None:
-        """Add pods that were not placed here to their node; negative `pods` remove them.
-
-        A node or a resource that is not in the columns is skipped: nothing can be placed on it.
-        """
-        self._use(self.other, ((node, requests, pods),))
-
-    def drain(self, changes: Iterable[tuple[str, Resources, int]]) -> None:
-        """The same for draining pods: node, requests and a count, negative for pods that stopped draining."""
-        self._use(self.draining, changes)
-
-    def use_columns(self, usage: Mapping[str, IntArray], drains: bool = False) -> None:
-        """Set usage by other pods, or by draining pods, for every node at once, in row order."""
-        columns = self.draining if drains else self.other
-        for resource, column in usage.items():
-            if resource in self.index:
-                target = columns[self.index[resource]]
-                np.clip(target + np.clip(column, -LIMIT, LIMIT), -LIMIT, LIMIT, out=target)
-        self._derive_all()
-
-    def expect(self, changes: Iterable[tuple[IntArray, Charge, int]]) -> None:
-        """Add pods that are expected on their nodes and will stay there; negative numbers remove them.
-
-        A change is the rows concerned, what one pod takes, and how many pods each row gets.
-        """
-        touched = np.zeros(len(self.table), dtype=np.bool_)
-        for rows, charge, pods in changes:
-            at, values, _ = self.charge_rows(charge)
-            cells = (at[:, None], rows)
-            for columns in (self.other, self.pinned):
-                columns[cells] = np.clip(columns[cells] + (values * pods)[:, None], -LIMIT, LIMIT)
-            touched[rows] = True
-        if touched.any():
-            self._touch(np.unique(self.leaf_of_row[touched]))
-
-    def pin_columns(self, usage: Mapping[str, IntArray]) -> None:
-        """Mark the part of other pods' usage that cannot leave its node, in row order; it is counted already."""
-        for resource, column in usage.items():
-            if resource in self.index:
-                self.pinned[self.index[resource]] += np.clip(column, 0, LIMIT)
-
-    def put_node(self, node: Node) -> bool:
-        """Update a known node in place; False if its place in the tree or its resources require a rebuild."""
-        row = self.row_of.get(node.name)
-        if row is None or not self.index.keys() >= node.allocatable.keys():
-            return False
-        if any(self.table.label(row, key) != node.labels.get(key) for key in self.topology.levels):
-            return False
-        self.table.put(row, node)
-        self.neighbours.gone.discard(row)
-        self.allocatable[:, row] = [_within(node.allocatable.get(resource, 0)) for resource in self.resources]
-        self._touch(self.leaf_of_row[row : row + 1])
-        self.nodes_changed = self.version
-        return True
-
-    def drop_node(self, name: str) -> None:
-        """Remove a node: it keeps its row until the next rebuild, but nothing fits there."""
-        row = self.row_of.get(name)
-        if row is not None:
-            self.neighbours.gone.add(row)
-            self.set_usable(np.array([row]), False)
-
-    def set_usable(self, rows: IntArray, usable: bool) -> None:
-        """Include nodes in placement, or exclude them."""
-        self.table.usable[rows] = usable
-        self._touch(np.unique(self.leaf_of_row[rows]))
-        self.nodes_changed = self.version
-
-    # How
-
-    def _use(self, columns: IntArray, changes: Iterable[tuple[str, Resources, int]]) -> None:
-        touched = set()
-        for node, requests, pods in changes:
-            row = self.row_of.get(node)
-            if row is None:
-                continue
-            for resource, value in {**requests, PODS: 1}.items():
-                at = self.index.get(resource)
-                if at is not None:
-                    columns[at, row] = _within(int(columns[at, row]) + value * pods)
-            touched.add(int(self.leaf_of_row[row]))
-        if touched:
-            self._touch(np.array(sorted(touched)))
-
-    def _write(self, entry: JournalEntry) -> None:
-        self._journal.append(entry)
-        self._states.append(self.state)
-        self._newest += 1
-        self.state = self._newest
-        self._apply(entry, sign=1)
-
-    def _apply(self, entry: JournalEntry, sign: int) -> None:
-        """Apply an entry, or undo it; only the resources and leaves of its pods change."""
-        if isinstance(entry.charge, PodCharge):
-            self.neighbours.place(entry.column, entry.charge.kind, entry.leaves, sign * entry.counts)
-        if entry.column == "leaving":
-            self.neighbours.drain(sign * int(entry.counts[0]))
-            self.remaining[:, entry.leaves] -= sign * entry.counts * self.leaving[:, entry.leaves]
-            self._note(entry.leaves)
-            return
-        rows, values, _ = self.charge_rows(entry.charge)
-        counts = sign * entry.counts
-        if _largest(values) * _largest(counts) > LIMIT:
-            amounts = np.clip(values.astype(np.float64)[:, None] * counts, -LIMIT, LIMIT).astype(np.int64)
-        else:
-            amounts = values[:, None] * counts
-        cells = (rows[:, None], entry.leaves)
-        if entry.column == "admitted":
-            self.admitted[cells] += amounts
-        else:
-            self.assumed[cells] += amounts
-            self.room[cells] -= amounts
-            self.when_empty.clear()
-        self.remaining[cells] -= amounts
-        self._note(entry.leaves)
-
-    def charge_rows(self, charge: Charge) -> tuple[IntArray, IntArray, bool]:
-        """The resource rows of a charge, the amount of each, and whether every resource of it has a row."""
-        known = self._charges.get(charge)
-        if known is None:
-            wanted = [
-                (self.index[name], min(value, LIMIT)) for name, value in charge if value > 0 and name in self.index
-            ]
-            rows = np.array([row for row, _ in wanted], dtype=np.int64)
-            values = np.array([value for _, value in wanted], dtype=np.int64)
-            if len(self._charges) > 4 * self.shapes:
-                self._charges.clear()
-            complete = all(name in self.index for name, value in charge if value > 0)
-            known = self._charges[charge] = (rows, values, complete)
-        return known
+    def taints(self) -> list[Taint]:
+        """The taints of the nodes of this tree, each once."""
+        lists = (self.table.taints[code] for code in np.unique(self.table.taint_codes[self.rows]).tolist())
+        return list(dict.fromkeys(taint for taints in lists for taint in taints))
 
     def charge_vector(self, charge: Charge) -> IntArray:
         vector = np.zeros(len(self.resources), dtype=np.int64)
@@ -312,73 +292,165 @@ class Snapshot:
         vector[rows] = values
         return vector
 
-    def _touch(self, leaves: IntArray) -> None:
-        """Recompute these leaves and record them in the log."""
-        self._renumber()
-        if self.tree.one_node_a_leaf:
-            usable = self.table.usable[leaves]
-            self.free[:, leaves] = (self.allocatable[:, leaves] - self.other[:, leaves]) * usable
-            self.leaving[:, leaves] = self.draining[:, leaves] * usable
+    # What changes it
+
+    def admit(self, leaves: IntArray, counts: IntArray, charge: Charge) -> None:
+        """Add pods of an admitted workload; negative counts remove them."""
+        if self.shows:
+            self.columns.admit(self.first_rows(leaves), counts, charge)
+        else:
+            self.columns.admit(leaves, counts, charge, self)
+
+    def assume(self, leaves: IntArray, counts: IntArray, charge: Charge) -> None:
+        """Reserve pods for the current evaluation."""
+        if self.shows:
+            self.columns.assume(self.first_rows(leaves), counts, charge)
+        else:
+            self.columns.assume(leaves, counts, charge, self)
+
+    def charge_draining(self, sign: int) -> None:
+        """Count draining pods as gone (-1), or as present again (1)."""
+        self.columns.charge_draining(sign)
+
+    def draining_leaves(self) -> IntArray:
+        """The leaves that have draining pods."""
+        return np.flatnonzero(self.leaving[self.index[PODS]])
+
+    def checkpoint(self) -> int:
+        return self.columns.checkpoint()
+
+    def rollback(self, checkpoint: int) -> None:
+        """Undo everything that was admitted or assumed since the checkpoint."""
+        self.columns.rollback(checkpoint)
+
+    def forget(self, checkpoint: int) -> None:
+        """Drop the journal since the checkpoint: the caller has undone those changes itself."""
+        self.columns.forget(checkpoint)
+
+    def commit(self) -> None:
+        """Clear the journal and keep what was written."""
+        self.columns.commit()
+
+    def use(self, node: str, requests: Resources, pods: int = 1) -> None:
+        """Add pods that were not placed here to their node; negative `pods` remove them."""
+        self.columns.use(node, requests, pods)
+
+    def use_columns(self, usage: Mapping[str, IntArray]) -> None:
+        """Add usage by other pods for every node of the columns at once."""
+        self.columns.use_columns(usage)
+
+    def pin_columns(self, usage: Mapping[str, IntArray]) -> None:
+        """Mark the part of other pods' usage that cannot leave its node; it is counted already."""
+        self.columns.pin_columns(usage)
+
+    def set_usable(self, rows: IntArray, usable: bool) -> None:
+        """Include nodes in placement, or exclude them."""
+        self.columns.set_usable(rows, usable)
+
+    def take_over(self, leaves: IntArray, admitted: IntArray, assumed: IntArray) -> None:
+        """Set what was taken in another snapshot on these leaves; of a leaf of several nodes it is the leaf's own."""
+        for column, amounts in (("admitted", admitted), ("assumed", assumed)):
+            if self.shows:
+                getattr(self.columns, column)[:, self.first_rows(leaves)] = amounts
+            else:
+                self._own_of(column)[:, leaves] = amounts
+        self.columns.use_columns({})
+
+    def apply_own(self, entry: JournalEntry, sign: int) -> None:
+        """Apply an entry of this tree's own amounts, or undo it."""
+        if self._aliased:
+            self._hold()
+        self._sync()
+        rows, amounts = self.columns.amounts(entry, sign)
+        cells = (rows[:, None], entry.at)
+        self._own_of(entry.column)[cells] += amounts
+        if entry.column == "assumed":
+            self.columns.room_changed += 1
+            if self._room is not None:
+                self._room[cells] -= amounts
+        self._remaining[cells] -= amounts
+        self.columns.note(self.first_rows(entry.at))
+        self._synced = self.columns.version
+
+    # How
+
+    def _hold(self) -> None:
+        """Hold amounts of its own instead of the columns'."""
+        self._aliased = False
+        self._remaining = np.zeros((len(self.resources), self.tree.leaves), dtype=np.int64)
+        self._room = None
+        self._synced = -1
+
+    def _own_of(self, column: str) -> IntArray:
+        if column not in self._own:
+            self._own[column] = np.zeros((len(self.resources), self.tree.leaves), dtype=np.int64)
+        return self._own[column]
+
+    def _sync(self) -> None:
+        """Bring what is held up to date with the columns."""
+        if self._synced == self.columns.version:
+            return
+        leaves = self.changed_since(self._synced) if self._synced >= 0 else None
+        if leaves is None:
+            self._remaining[:] = self._gathered(None, "remaining")
+            if self._room is not None:
+                self._room[:] = self._gathered(None, "room")
         elif len(leaves):
-            rows, starts = gather(self.tree.nodes, leaves)
-            usable = self.table.usable[rows]
-            free = (self.allocatable[:, rows] - self.other[:, rows]) * usable
-            self.free[:, leaves] = np.add.reduceat(free, starts, axis=1)
-            self.leaving[:, leaves] = np.add.reduceat(self.draining[:, rows] * usable, starts, axis=1)
-            self._some_usable[leaves] = np.logical_or.reduceat(usable, starts)
-        self.room[:, leaves] = self.free[:, leaves] - self.assumed[:, leaves]
-        self.when_empty.clear()
-        self.remaining[:, leaves] = self.room[:, leaves] - self.admitted[:, leaves] - self.leaving[:, leaves]
-        self._note(leaves)
+            self._remaining[:, leaves] = self._gathered(leaves, "remaining")
+            if self._room is not None:
+                self._room[:, leaves] = self._gathered(leaves, "room")
+        self._synced = self.columns.version
 
-    def _note(self, leaves: IntArray) -> None:
-        self.log += leaves.tolist()
-        if len(self.log) > 4 * self.tree.leaves + 4096:
-            self._forget_log()
+    def _gathered(self, leaves: IntArray | None, name: str) -> IntArray:
+        """`room` or `remaining` of these leaves, or of all: what their nodes have, less own amounts."""
+        columns = self.columns
+        rows, starts = (self.rows, self.tree.nodes[:-1]) if leaves is None else self.rows_in(leaves)
+        taken = ("assumed",) if name == "room" else ("assumed", "admitted")
+        amounts: IntArray = getattr(columns, name)[:, rows]
+        if not self.sees:
+            for column in taken:
+                amounts += getattr(columns, column)[:, rows]
+        elif not self.topology.ends_at_node:
+            amounts *= self.table.usable[rows]
+        amounts = self._summed(amounts, starts)
+        for column in taken:
+            if column in self._own:
+                amounts -= self._own[column] if leaves is None else self._own[column][:, leaves]
+        return amounts
 
-    def _renumber(self) -> None:
-        """Renumber the current amounts and those that rollbacks would restore: a node itself has changed."""
-        count = len(self._states) + 1
-        *self._states, self.state = range(self._newest + 1, self._newest + 1 + count)
-        self._newest += count
+    def _taken(self, column: str) -> IntArray:
+        taken = np.zeros((len(self.resources), self.tree.leaves), dtype=np.int64)
+        if self.sees:
+            amounts = getattr(self.columns, column)[:, self.rows]
+            if not self.topology.ends_at_node:
+                amounts *= self.table.usable[self.rows]
+            taken += self._summed(amounts, self.tree.nodes[:-1])
+        return taken + self._own[column] if column in self._own else taken
 
-    def _derive_all(self) -> None:
-        self._renumber()
-        free = (self.allocatable - self.other) * self.table.usable
-        leaving = self.draining * self.table.usable
-        if not self.tree.one_node_a_leaf:
-            free = np.add.reduceat(free, self.tree.nodes[:-1], axis=1)
-            leaving = np.add.reduceat(leaving, self.tree.nodes[:-1], axis=1)
-            self._some_usable = np.logical_or.reduceat(self.table.usable, self.tree.nodes[:-1])
-        self.free[:] = free
-        self.leaving[:] = leaving
-        np.subtract(self.free, self.assumed, out=self.room)
-        self.when_empty.clear()
-        np.subtract(self.room, self.admitted, out=self.remaining)
-        self.remaining -= self.leaving
-        self._forget_log()
+    def _summed(self, amounts: IntArray, starts: IntArray) -> IntArray:
+        """Amounts by node summed by leaf."""
+        if self.tree.one_node_a_leaf or not len(starts):
+            return amounts
+        sums: IntArray = np.add.reduceat(amounts, starts, axis=1)
+        return sums
 
-    def _forget_log(self) -> None:
-        """Clear the log: results computed before now have to be recomputed."""
-        self.forgotten += len(self.log) + 1
-        self.log.clear()
+
+def _alone(topology: Topology, nodes: NodeTable) -> Laid:
+    """NodeColumns for one tree alone, in its order: nodes that are not in the tree have no row."""
+    rows, tree = sort_rows(topology, nodes)
+    return Laid(NodeColumns(nodes.take(rows)), np.arange(len(rows)), tree)
 
 
 def with_labels(nodes: NodeTable, labels: Mapping[str, str]) -> NodeTable:
     """The nodes that carry all of these labels: those of a flavor."""
+    keep = labelled(nodes, labels)
+    return nodes if keep.all() else nodes.take(np.flatnonzero(keep))
+
+
+def labelled(nodes: NodeTable, labels: Mapping[str, str]) -> BoolArray:
+    """Which nodes carry all of these labels."""
     keep = np.ones(len(nodes), dtype=np.bool_)
     for key, value in labels.items():
         column = nodes.labels.get(key)
         keep &= column.codes == column.code(value) if column is not None else False
-    return nodes if keep.all() else nodes.take(np.flatnonzero(keep))
-
-
-def _largest(amounts: IntArray) -> int:
-    """By magnitude. For the usual few amounts, Python is faster than numpy."""
-    if len(amounts) > FEW:
-        return int(np.abs(amounts).max())
-    return max(map(abs, amounts.tolist()), default=0)
-
-
-def _within(value: int) -> int:
-    return max(-LIMIT, min(LIMIT, value))
+    return keep

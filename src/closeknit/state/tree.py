@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ..model.topology import Path, Topology
-from .table import MISSING, IntArray, NodeTable
+from .table import MISSING, BoolArray, IntArray, NodeTable
 
 
 @dataclass
@@ -38,16 +38,17 @@ class Tree:
         return len(self.values[level])
 
     def __post_init__(self) -> None:
-        """`names[i]` is the name of leaf i in an assignment: the hostname where that is lowest, else the path."""
         self.one_node_a_leaf = self.leaves == int(self.nodes[-1])
         self.cache: dict[str, object] = {}
         """What the engine keeps for this tree."""
+
+    @cached_property
+    def names(self) -> list[Path]:
+        """The name of each leaf in an assignment: the hostname where that is lowest, else the path."""
         lowest = self.topology.lowest
-        self.names: list[Path]
         if self.topology.ends_at_host:
-            self.names = [(value,) for value in self.values[lowest]]
-        else:
-            self.names = [self.path(lowest, leaf) for leaf in range(self.leaves)]
+            return [(value,) for value in self.values[lowest]]
+        return [self.path(lowest, leaf) for leaf in range(self.leaves)]
 
     @cached_property
     def leaf_of(self) -> dict[Path, int]:
@@ -103,17 +104,18 @@ def gather(first: IntArray, parents: IntArray) -> tuple[IntArray, IntArray]:
     return np.repeat(begin - starts, sizes) + np.arange(int(ends[-1]) if len(ends) else 0), starts
 
 
-def sort_rows(topology: Topology, table: NodeTable) -> tuple[IntArray, Tree]:
+def sort_rows(topology: Topology, table: NodeTable, among: BoolArray | None = None) -> tuple[IntArray, Tree]:
     """The rows of `table` that have a label for every level, in path order, and the tree over them.
 
-    Nodes that share a hostname, where the host is the lowest level, form one leaf, ordered by the first of them by
-    name.
+    `among` restricts them to some of the rows. Nodes that share a hostname, where the host is the lowest level, form
+    one leaf, ordered by the first of them by name.
     """
     columns = [table.labels.get(key) for key in topology.levels]
     if not len(table) or any(column is None for column in columns):
         return np.empty(0, dtype=np.int64), _empty(topology)
     present = [column for column in columns if column is not None]
-    rows = np.flatnonzero(np.logical_and.reduce([column.codes != MISSING for column in present])).astype(np.int64)
+    inside = [column.codes != MISSING for column in present] + ([] if among is None else [among])
+    rows = np.flatnonzero(np.logical_and.reduce(inside)).astype(np.int64)
     if not len(rows):
         return rows, _empty(topology)
     rows = np.array(sorted(rows.tolist(), key=table.names.__getitem__), dtype=np.int64)

@@ -8,9 +8,9 @@ from ...state.table import MISSING, IntArray
 from ..fit import Fit
 
 
-def most_by_rules(fit: Fit, rows: IntArray, coming: int = 0) -> int:
-    """No more pods of the shape than this fit on these rows, in whatever order they and `coming` others are placed."""
-    holds = fit.pods[rows]
+def most_by_rules(fit: Fit, leaves: IntArray, coming: int = 0) -> int:
+    """No more pods of the shape than this fit on leaves of one node, in any order of them and of `coming` others."""
+    holds, rows = fit.pods[leaves], fit.snapshot.first_rows(leaves)
     most = int(holds.sum())
     if fit.rules is None:
         return most

@@ -104,7 +104,8 @@ class PodFilter:
         column = self.snapshot.table.labels.get(key)
         if column is None:
             return True
-        known = column.codes[column.codes != MISSING]
+        codes = column.codes[self.snapshot.rows]
+        known = codes[codes != MISSING]
         return len(np.unique(known)) == len(known)
 
     def _chosen(self, key: Hashable, is_chosen: Callable[[PodKind], bool]) -> list[PodKind]:

@@ -151,12 +151,14 @@ class SpreadLimits:
         return np.unique(codes[codes != MISSING]).astype(np.int64)
 
     def _eligible(self, rule: SpreadRule) -> BoolArray:
-        """The rows that count: with all keys of the spread rules, and by the rule's policies."""
+        """The rows that count: with all keys of the spread rules, and by the rule's policies those of the flavor."""
         rows = np.arange(len(self.snapshot.table))
         eligible = self.match.chosen(rows, rule.by_affinity, rule.by_taints)
+        if rule.by_affinity or rule.by_taints:
+            eligible &= self.snapshot.leaf_of_row >= 0
         for one in self.rules.spread:
             eligible &= self._codes(one.key) != MISSING
-        eligible[list(self.snapshot.neighbours.gone)] = False
+        eligible[list(self.snapshot.columns.gone)] = False
         return eligible
 
     def _codes(self, key: str) -> IntArray:

@@ -203,7 +203,7 @@ def _in_order(search: Search, batch: Batch, rows: IntArray, coming: int) -> Iter
     first = next(orders(able, room, 1, search.aims_of(batch.part), search.order_of(batch.part)))
     spread = search.trial.fit(batch.shape).spread
     if spread is not None:
-        first = first[np.argsort(spread.crowd(able)[first], kind="stable")]
+        first = first[np.argsort(spread.crowd(search.trial.columns.first_rows(able))[first], kind="stable")]
     alike, seen = search.alike(able).tolist(), set[int]()
     for at in first.tolist():
         if alike[at] not in seen:

@@ -71,8 +71,8 @@ class DomainFree:
     def totals(self, level: int) -> IntArray:
         """What the usable nodes of each domain of a level have when nothing runs on them."""
         if not self._totals or self._totals_version < self.columns.nodes_changed:
-            usable = self.columns.table.usable[self.tree.rows]
-            whole = self.columns.allocatable[:, self.tree.rows] * usable
+            rows = self.columns.first_rows(self.tree.rows)
+            whole = self.columns.allocatable[:, rows] * self.columns.table.usable[rows]
             self._totals = [add_up(whole, begins[:-1]) for begins in self.tree.begins]
             self._totals_version = self.columns.version
         return self._totals[level]

@@ -199,7 +199,8 @@ class _Level:
 
     def _crowd(self, spread: SpreadLimits, at: IntArray) -> IntArray:
         """How many pods are there already that topology spread counts: an emptier domain takes more."""
-        return spread.crowd(self.tree.rows[self.tree.begins[self.level][self._domains(at)]])
+        first = self.tree.rows[self.tree.begins[self.level][self._domains(at)]]
+        return spread.crowd(self.trial.columns.first_rows(first))
 
     def _aimed(self, aim: Aim, at: IntArray) -> FloatArray | None:
         """How well each domain serves a group around: one that it uses, one that holds all its pods, most of them."""

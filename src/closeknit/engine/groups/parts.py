@@ -162,7 +162,7 @@ class RequestReader:
         return part
 
     def _batch(self, part: GroupPart, pod_set: PodSet) -> Batch:
-        rows = [self.columns.row_of[name] for name in pod_set.running if name in self.columns.row_of]
+        rows = [row for name in pod_set.running if (row := self.columns.leaf_of_node(name)) is not None]
         return Batch(part, pod_set, self._charge(pod_set.shape), np.array(rows, dtype=np.int64) if rows else NO_ROWS)
 
     def _charge(self, shape: Shape) -> IntArray:

@@ -35,7 +35,8 @@ class Placed:
 
     def nodes(self, columns: Snapshot) -> list[str]:
         """The node of each pod that was placed, in the order of the pods."""
-        return [columns.table.names[row] for row in np.repeat(self.rows, self.counts).tolist()]
+        rows = columns.first_rows(np.repeat(self.rows, self.counts))
+        return [columns.table.names[row] for row in rows.tolist()]
 
 
 @dataclass(frozen=True, slots=True)

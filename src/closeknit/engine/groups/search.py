@@ -51,7 +51,7 @@ class Search:
         self, trial: GroupTrial, trees: Trees, top: GroupPart, order: Order = "binpack", steps: int = SEARCH_STEPS
     ) -> None:
         self.trial, self.trees, self.top, self.default_order, self.steps = trial, trees, top, order, steps
-        self.size = len(trial.columns.table)
+        self.size = trial.columns.tree.leaves
         self.included: dict[int, bool] = {}
         self.scopes: dict[int, Scope] = {}
         self.placed: dict[Batch, Share] = {}
@@ -318,7 +318,7 @@ class Search:
         if spread is None or not spread.own:
             return True
         rows = [share[0] for one, share in self.placed.items() if one.shape == batch.shape]
-        return not rows or spread.is_even(np.concatenate(rows), coming)
+        return not rows or spread.is_even(self.trial.columns.first_rows(np.concatenate(rows)), coming)
 
     def count_of(self, batch: Batch) -> int:
         return int(self.placed[batch][1].sum())
@@ -329,7 +329,11 @@ class Search:
         if self.trial.ruled:
             fits = [self.trial.fit(shape) for shape in self.top.all_wants]
             facts += [fit.pods[rows][None] for fit in fits]
-            facts += [codes.astype(np.int64)[None] for fit in fits for codes in fit.codes_of_rules(rows)]
+            facts += [
+                codes.astype(np.int64)[None]
+                for fit in fits
+                for codes in fit.codes_of_rules(self.trial.columns.first_rows(rows))
+            ]
         for tree in self.trees.values():
             places = tree.place[rows]
             facts.append(np.where(places >= 0, tree.domain[-1][places] if tree.domain else 0, -1)[None])

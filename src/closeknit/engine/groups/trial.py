@@ -56,7 +56,9 @@ class GroupTrial:
         """How many pods of a batch each of these rows holds now; rules hold when `coming` pods are placed, too."""
         fit = self.fit(batch.shape)
         pods = fit.pods[rows]
-        return pods if fit.spread is None else np.minimum(pods, fit.spread.room(rows, coming=coming))
+        if fit.spread is None:
+            return pods
+        return np.minimum(pods, fit.spread.room(self.columns.first_rows(rows), coming=coming))
 
     def has_rules(self, batch: Batch) -> bool:
         """Whether each pod of the batch changes where the next may go."""
