@@ -18,7 +18,7 @@ from ..model.number import number_of
 from ..model.request import Group, PodSet, Request
 from ..model.resources import PODS, show
 from ..model.shape import HARD_EFFECTS, MAINTENANCE, Toleration
-from ..model.topology import Path
+from ..model.topology import NODE, Path
 from ..state.snapshot import Snapshot
 from ..state.table import BoolArray, IntArray
 from .count import on_all_leaves, on_leaves
@@ -434,7 +434,7 @@ def grown(snapshot: Snapshot, like: int, path: Path, count: int) -> Snapshot:
     bigger.names[size:] = [f"new node {number}" for number in range(1, count + 1)]
     bigger.usable[size:] = True
     bigger.allocatable = {name: snapshot.allocatable[at][rows] for name, at in snapshot.index.items()}
-    for level, key in enumerate(topology.levels):
+    for level, key in enumerate(() if topology.levels == (NODE,) else topology.levels):
         column = bigger.labels[key]
         for row in range(size, size + count):
             below = f"new {row}" if level == topology.lowest else "new"

@@ -19,7 +19,7 @@ from ..model.topology import NODE, ListedTopology, Path, Topology
 from .columns import NodeColumns
 from .snapshot import Laid, Snapshot
 from .table import MISSING, BoolArray, IntArray, NodeTable
-from .tree import Tree
+from .tree import flat
 
 ROOT = -1
 """The level above the first: one domain that holds the whole tree."""
@@ -121,17 +121,17 @@ class NodeTree:
         return far
 
 
+NODES = Topology("nodes", (NODE,))
+
+
 def node_columns(table: NodeTable) -> Snapshot:
-    """NodeColumns of these nodes, sorted by name, as a tree without levels: what trees of groups are laid over."""
-    order = np.array(sorted(range(len(table)), key=table.names.__getitem__), dtype=np.int64)
-    return by_node(NodeColumns(table.take(order)))
+    """Columns of these nodes, sorted by name, as a tree without levels: what trees of groups are laid over."""
+    return Snapshot(NODES, table)
 
 
 def by_node(columns: NodeColumns) -> Snapshot:
     """The tree without levels over columns: every leaf is one node, leaf i is row i."""
-    topology = Topology("nodes", (NODE,))
-    tree = Tree(topology, [], [np.empty(0, dtype=np.int64)], np.arange(len(columns) + 1), [columns.table.names])
-    return Snapshot(topology, Laid(columns, np.arange(len(columns)), tree))
+    return Snapshot(NODES, Laid(columns, np.arange(len(columns)), flat(NODES, columns.table.names)))
 
 
 def tree_of(snapshot: Snapshot) -> NodeTree:

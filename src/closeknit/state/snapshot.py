@@ -19,11 +19,11 @@ import numpy as np
 
 from ..model.resources import PODS, Resources
 from ..model.shape import Taint
-from ..model.topology import Path, Topology
+from ..model.topology import NODE, Path, Topology
 from .columns import LIMIT, Charge, JournalEntry, NodeColumns
 from .neighbours import Neighbours
 from .table import BoolArray, IntArray, NodeTable
-from .tree import Tree, gather, sort_rows
+from .tree import Tree, flat, gather, sort_rows
 
 __all__ = ["DEFAULT_SHAPES", "LIMIT", "Charge", "Laid", "Sharing", "Snapshot", "with_labels"]
 
@@ -436,7 +436,11 @@ class Snapshot:
 
 
 def _alone(topology: Topology, nodes: NodeTable) -> Laid:
-    """NodeColumns for one tree alone, in its order: nodes that are not in the tree have no row."""
+    """Columns for one tree alone, in its order: nodes that are not in the tree have no row."""
+    if topology.levels == (NODE,):
+        rows = np.array(sorted(range(len(nodes)), key=nodes.names.__getitem__), dtype=np.int64)
+        table = nodes.take(rows)
+        return Laid(NodeColumns(table), np.arange(len(rows)), flat(topology, table.names))
     rows, tree = sort_rows(topology, nodes)
     return Laid(NodeColumns(nodes.take(rows)), np.arange(len(rows)), tree)
 

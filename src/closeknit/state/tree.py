@@ -130,6 +130,11 @@ def sort_rows(topology: Topology, table: NodeTable, among: BoolArray | None = No
     return rows, _tree(topology, table, rows, sorted_ranks)
 
 
+def flat(topology: Topology, names: list[str]) -> Tree:
+    """The tree without levels above single nodes: leaf i is the node with name i."""
+    return Tree(topology, [], [np.empty(0, dtype=np.int64)], np.arange(len(names) + 1), [names])
+
+
 def _tree(topology: Topology, table: NodeTable, rows: IntArray, ranks: list[IntArray]) -> Tree:
     """Domains begin where a rank of their own level or of one above changes."""
     changed = np.zeros(len(rows), dtype=np.bool_)
