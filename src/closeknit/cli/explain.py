@@ -247,8 +247,6 @@ def _of_nodes(jobs: tuple[str, ...], output: str | None, options: GroupOptions, 
         if isinstance(job, Gang):
             assert asked.groups is not None
             answer = explained_gang(asked.groups.world, job, policy, options)
-            if answer.result.fits:
-                asked.share_gang(answer.result)
             if output in ("json", "yaml"):
                 answers.append(answer.data())
             else:
@@ -258,7 +256,6 @@ def _of_nodes(jobs: tuple[str, ...], output: str | None, options: GroupOptions, 
         found = explain(asked.nodes.snapshot, job.request, policy)
         if isinstance(found, Result):
             take_all(asked.nodes.snapshot, found)
-            asked.share_job(found)
         if output in ("json", "yaml"):
             answers.append(_data(job, found))
             continue

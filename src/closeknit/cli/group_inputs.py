@@ -61,6 +61,7 @@ class LoadedGroups:
     world: GroupWorld
     gangs: list[Gang]
     gates: Gates
+    nodes: FileNodes
 
 
 def given_files(paths: Sequence[str]) -> GivenFiles:
@@ -108,7 +109,7 @@ def load_groups(given: GivenFiles, cluster: Mapping[str, Any]) -> LoadedGroups:
     gangs = sorted((one for one in reading.gangs if one.where in given.wheres), key=given.place_of)
     world = GroupWorld(columns, reading)
     tell_warnings([*warnings, *world.lay(gangs), *_notices(gangs)], objects)
-    return LoadedGroups(world, gangs, gates)
+    return LoadedGroups(world, gangs, gates, nodes)
 
 
 def _key(raw: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from time import time
 from typing import Any, TypeVar
 
 import click
+import numpy as np
 
 from ..cluster.files import STDIN
 from ..dialects.cloud_labels import OUR_POOL, is_written_by_cloud
@@ -27,9 +28,11 @@ from ..observe.file_windows import with_windows
 from ..observe.levels import LevelSource, levels_from_text, missing_levels, read_topology
 from ..observe.nodes import FileNodes, read_nodes
 from ..observe.pods import read_pods
+from ..state.columns import NodeColumns
 from ..state.node_tree import node_columns
-from ..state.snapshot import Snapshot
+from ..state.snapshot import Laid, Snapshot
 from ..state.table import NodeTable
+from ..state.tree import sort_rows
 from .options import GATES, gates_of
 from .progress import Progress
 from .selector import OPTION as SELECTOR
@@ -122,11 +125,12 @@ def load(
     wanted: Collection[str] = (),
     read: FileNodes | None = None,
     config: str | None = None,
+    over: NodeColumns | None = None,
 ) -> LoadedNodes:
     """Read everything, print warnings, raise on invalid input.
 
     `wanted` are the levels that jobs request: suggested levels include them if any node has them all. `read` are the
-    nodes, if they were read already.
+    nodes, if they were read already; `over` are their columns, if other trees are laid over them.
     """
     gates = gates_of(feature_gates, profile, config)
     check_stdin(nodes, pods, topology)
@@ -138,18 +142,26 @@ def load(
     if read is None:
         with Progress("nodes") as tick:
             read = read_nodes(nodes, tick)
-    _warn(read.warnings)
+    if over is None:
+        _warn(read.warnings)
     chosen = _of_flavor(read.table, flavor) if flavor and not labels else select(read.table, labels)
     laid = told or suggested(chosen, wanted)
     _warn(missing_levels(chosen, laid, "--levels" if levels is not None else f"Topology {laid.name}"))
     windows = _windows(read, gates)
-    snapshot = Snapshot(laid, with_windows(chosen, windows))
-    if not len(snapshot.table):
+    snapshot = Snapshot(laid, with_windows(chosen, windows)) if over is None else _laid_over(over, laid, chosen)
+    if not len(snapshot.rows):
         by_hand = not any(map(is_written_by_cloud, laid.levels))
         remedy = "label the nodes, or use fewer levels" if by_hand else "use fewer levels"
         raise refuse(f"no node has all of the levels {', '.join(laid.levels)}", remedy)
-    _use(snapshot, read, pods)
+    if over is None:
+        _use(snapshot, read, pods)
     return LoadedNodes(snapshot, read, laid, gates, flavor.tolerations if flavor else (), windows)
+
+
+def _laid_over(columns: NodeColumns, topology: Topology, chosen: NodeTable) -> Snapshot:
+    """A topology over these of the nodes of columns, which have their usage already."""
+    among = np.isin(columns.table.names, chosen.names)
+    return Snapshot(topology, Laid(columns, *sort_rows(topology, columns.table, among)))
 
 
 def read_columns(

@@ -117,7 +117,6 @@ class _Placing:
         before = pods_on_leaves(snapshot)
         if result.fits:
             take_all(snapshot, result)
-            self.found.share_job(result)
         self._drawn.append((f"{job.kind} {job.name}", pods_on_leaves(snapshot) - before))
 
     def _add_gang(self, gang: Gang) -> None:
@@ -132,7 +131,6 @@ class _Placing:
                 if one.pods:
                     self._drawn_groups.append((one.group.name or gang.name, made.on_rows(one.pods)))
             commit(world.columns, result)
-            self.found.share_gang(result)
 
     def _group_answer(self, gang: Gang, result: GroupResult) -> Any:
         assert self.found.groups is not None

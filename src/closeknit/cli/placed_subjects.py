@@ -1,7 +1,7 @@
 """What `place` and `explain` are asked about: Kueue's jobs and groups of pods of the other dialects, in file order.
 
-Jobs are placed on a snapshot with one topology, groups on node columns with many. If the files have both, what one of
-them takes is also taken from the other.
+Jobs are placed on a snapshot with one topology, groups on node columns with many. If the files have both, the snapshot
+is laid over the same columns, so what one of them takes is gone for the other.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ import click
 
 from ..cluster.files import STDIN, identity, stdin_kept
 from ..dialects.kueue.jobs import GivenJob
-from ..engine.groups.place import GroupResult
-from ..engine.place import Result
 from ..model.gang import Gang
 from ..model.gates import Gates
 from .group_inputs import GivenFiles, LoadedGroups, check_any, given_files, load_groups
@@ -34,29 +32,11 @@ class Placeables:
     nodes: LoadedNodes | None = None
     groups: LoadedGroups | None = None
 
-    def share_gang(self, result: GroupResult) -> None:
-        """Take the room of a gang from the jobs' snapshot."""
-        if self.nodes is None or self.groups is None:
-            return
-        columns, snapshot = self.groups.world.columns, self.nodes.snapshot
-        for placed in result.placed.values():
-            requests = dict(placed.batch.shape.requests)
-            for row, count in zip(placed.rows.tolist(), placed.counts.tolist(), strict=True):
-                snapshot.use(columns.table.names[row], requests, count)
-
-    def share_job(self, result: Result) -> None:
-        """Take the room of a job from the groups' columns; its pods have nodes only where the topology ends there."""
-        if self.nodes is None or self.groups is None:
-            return
-        snapshot, columns = self.nodes.snapshot, self.groups.world.columns
-        if not snapshot.tree.one_node_a_leaf:
+    def warn_of_domains(self) -> None:
+        """Jobs that are placed in domains of several nodes take no room that groups could see."""
+        if self.nodes is not None and self.groups is not None and not self.nodes.snapshot.tree.one_node_a_leaf:
             text = "jobs are placed in domains of several nodes, so groups after them may be planned onto the same room"
             click.echo(f"warning: {text}; use levels that end with kubernetes.io/hostname", err=True)
-            return
-        for outcome in result.outcomes:
-            for path, count in outcome.assignment.domains if outcome.assignment is not None else ():
-                row = int(snapshot.tree.nodes[snapshot.tree.leaf_of[path]])
-                columns.use(snapshot.table.names[row], dict(outcome.pod_set.shape.requests), count)
 
 
 def load_placeables(paths: Sequence[str], cluster: Mapping[str, Any]) -> Placeables:
@@ -78,8 +58,11 @@ def _load(paths: Sequence[str], gates: Gates, cluster: Mapping[str, Any]) -> Pla
     if not found:
         check_any(groups.gangs, given)
         return Placeables([*groups.gangs], gates, None, groups)
+    options |= {"read": groups.nodes, "over": groups.world.columns.columns}
     nodes, jobs = load_jobs(found, gates, options)
-    return Placeables(_in_order(given, groups.gangs, jobs), gates, nodes, groups)
+    both = Placeables(_in_order(given, groups.gangs, jobs), gates, nodes, groups)
+    both.warn_of_domains()
+    return both
 
 
 def jobs_beside(given: GivenFiles, gates: Gates) -> list[GivenJob]:
