@@ -104,9 +104,10 @@ class Put:
                 yield from self._shares(search, count)
 
     def _shares(self, search: Search, count: int) -> Iterator[Share]:
-        rows = search.scope_of(self.part).all_rows(search.size)
+        scope = search.scope_of(self.part)
+        rows, aims = scope.all_rows(search.size), search.aims_of(self.part, scope)
         room = search.trial.room(self.batch, rows)
-        yield from choices(rows, room, count, search.aims_of(self.part), search.order_of(self.part), search.alike)
+        yield from choices(rows, room, count, aims, search.order_of(self.part), search.alike)
 
     def _counts(self, search: Search) -> range:
         """How many pods to place: as many as are needed, or fewer where batches after it can make up for it."""

@@ -38,6 +38,12 @@ class Scope:
         places = tree.place[self.all_rows(tree.size)]
         return np.sort(places[places >= 0])
 
+    def is_in_one(self, tree: NodeTree, level: int) -> bool:
+        """Whether it is known to be inside one domain of this level."""
+        if self.tree is not tree or self.low >= self.high:
+            return False
+        return bool(tree.domain[level][self.low] == tree.domain[level][self.high - 1])
+
     def without(self, rows: IntArray, count: int) -> Scope:
         """The scope less some rows."""
         mine = self.all_rows(count)

@@ -254,12 +254,19 @@ class Search:
     def order_of(self, part: GroupPart) -> Order:
         return part.order or self.default_order
 
-    def aims_of(self, part: GroupPart) -> list[Aim]:
-        """The preferred levels of a part and those around it, innermost first, with the domains used already."""
+    def aims_of(self, part: GroupPart, inside: Scope = EVERYTHING) -> list[Aim]:
+        """The preferred levels of a part and those around it, innermost first, with the domains used already.
+
+        Levels of which one domain holds the whole scope are left out: there is nothing to prefer.
+        """
         found = []
         for one in reversed(part.watched):
             bounds = one.bounds
-            if bounds is not None and bounds.preferred is not None:
+            if (
+                bounds is not None
+                and bounds.preferred is not None
+                and not inside.is_in_one(bounds.tree, bounds.preferred)
+            ):
                 below = self.below(one)
                 found.append(Aim(bounds.tree, bounds.preferred, below.used > 0, below.left()))
         return found
