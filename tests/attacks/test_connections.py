@@ -13,6 +13,7 @@ import pytest
 from attacks.conftest import FULL, slow
 from attacks.line import Target, is_closed, memory
 from attacks.port import ControllerPort
+from closeknit.cluster.embedded.rest.connections import MOST_CONNECTIONS
 from contract.objects import config_map, config_maps
 from host.process import HostProcess
 
@@ -75,21 +76,22 @@ def test_connections_with_the_token_are_bounded_too(host: HostProcess, port: Con
 
 
 def bounded(target: Target) -> None:
-    refused = 0
+    """Connections are refused; on a machine so slow that the first are idle too long before, few enough are open."""
+    refused, lines = 0, []
     with ExitStack() as held:
         for _ in range(MANY):
             line = target.connect_or_none()
             if line is None:
                 refused += 1
                 continue
-            held.enter_context(line)
+            lines.append(held.enter_context(line))
             with suppress(OSError):
                 line.sendall(target.head("GET", "/metrics", token=target.token))
                 if not line.recv(100):
                     refused += 1
             if refused > 20:
                 break
-    assert refused
+        assert refused or sum(not is_closed(line, within=0.01) for line in lines) <= MOST_CONNECTIONS
     end = monotonic() + 20
     while not target.works() and monotonic() < end:
         sleep(0.05)

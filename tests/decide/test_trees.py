@@ -104,10 +104,19 @@ class TestWhatArrives:
 
 
 class TestWhatIsSaid:
-    def test_a_tree_that_cannot_be_searched_waits_with_the_reason_of_the_engine(self) -> None:
-        decision = decide(built(), of(TREE, *SETS))
+    def test_a_tree_that_may_not_be_searched_waits_with_the_reason_of_the_engine(self) -> None:
+        made = built()
+        made.world.gates = made.world.gates.changed({"BacktrackPodSets": False})
+        decision = decide(made, of(TREE, *SETS))
         assert isinstance(decision, Wait)
         assert "group all is 3 levels of groups deep, and only 1 level can be placed" in decision.message
+
+    def test_a_tree_three_deep_is_admitted_to_the_racks_that_its_groups_require(self) -> None:
+        decision = decide(built(), of(TREE, *SETS))
+        assert isinstance(decision, Admit)
+        leader, workers, _ = (one.topology for one in decision.admission.pod_sets)
+        assert leader is not None and workers is not None
+        assert len({host[:2] for (host,) in (*leader.values, *workers.values)}) == 1
 
     def test_the_constraint_of_a_group_is_searched_for(self) -> None:
         main = part("main", 8)

@@ -18,7 +18,7 @@ from ...model.shape import Shape
 from ...model.topology import Path
 from ...state.node_tree import ROOT
 from ...state.table import IntArray
-from ..match import ABSENT
+from ..match import ABSENT, UNFIT
 from .agenda import Choose, Item, Put
 from .parts import GroupPart, LevelBounds
 
@@ -150,7 +150,7 @@ class _Counting:
         return () if self.bounds is None else self.bounds.tree.path(self.bounds.required, domain)
 
     def _limits(self, rows: IntArray) -> Mapping[str, int]:
-        """For each node what excludes it, or the resource that runs out first on it."""
+        """For each node what excludes it, or the resource that it lacks for one pod more."""
         shape = max(self.wants, key=lambda one: self.wants[one])
         fit, columns = self.trial.fit(shape), self.trial.columns
         counts: Counter[str] = Counter()
@@ -161,11 +161,13 @@ class _Counting:
                 counts[fit.match.causes[code]] += int(number)
         passing = rows[fit.cause[rows] == 0]
         asked = [(name, amount) for name, amount in shape.charge if amount > 0]
-        absent = [name for name, _ in asked if name not in columns.index]
-        if absent:
-            counts[f'no resource "{absent[0]}"'] += len(passing)
-            return +counts
-        times = np.stack([columns.remaining[columns.index[name], passing] // amount for name, amount in asked])
-        for at, number in zip(*np.unique(np.argmin(times, axis=0), return_counts=True), strict=True):
-            counts[f'resource "{asked[at][0]}"'] += int(number)
+        for name, amount in asked:
+            at = columns.index.get(name)
+            if at is None:
+                counts[f'no resource "{name}"'] += len(passing)
+                return +counts
+            short = columns.remaining[at, passing] < amount * (fit.pods[passing] + 1)
+            counts[f'resource "{name}"'] += int(np.count_nonzero(short))
+            passing = passing[~short]
+        counts[UNFIT] += len(passing)
         return +counts
