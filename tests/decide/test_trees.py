@@ -115,7 +115,8 @@ class TestWhatIsSaid:
         decision = decide(built(), of(TREE, *SETS))
         assert isinstance(decision, Admit)
         leader, workers, _ = (one.topology for one in decision.admission.pod_sets)
-        assert leader is not None and workers is not None
+        assert leader is not None
+        assert workers is not None
         assert len({host[:2] for (host,) in (*leader.values, *workers.values)}) == 1
 
     def test_the_constraint_of_a_group_is_searched_for(self) -> None:
