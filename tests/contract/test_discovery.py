@@ -12,7 +12,7 @@ from contract.expect import accepted
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
-GROUPS = ["apps", "batch", "coordination.k8s.io", "node.k8s.io", "policy", "scheduling.k8s.io"]
+GROUPS = ["apps", "batch", "coordination.k8s.io", "node.k8s.io", "policy", "scheduling.k8s.io", "storage.k8s.io"]
 
 KINDS = [
     ("/api/v1", "namespaces", "Namespace", False, ["ns"], []),
@@ -35,6 +35,9 @@ KINDS = [
     ("/apis/policy/v1", "poddisruptionbudgets", "PodDisruptionBudget", True, ["pdb"], []),
     ("/apis/scheduling.k8s.io/v1", "priorityclasses", "PriorityClass", False, ["pc"], []),
     ("/apis/node.k8s.io/v1", "runtimeclasses", "RuntimeClass", False, [], []),
+    ("/api/v1", "persistentvolumeclaims", "PersistentVolumeClaim", True, ["pvc"], []),
+    ("/api/v1", "persistentvolumes", "PersistentVolume", False, ["pv"], []),
+    ("/apis/storage.k8s.io/v1", "storageclasses", "StorageClass", False, ["sc"], []),
     ("/apis/coordination.k8s.io/v1", "leases", "Lease", True, [], []),
 ]
 

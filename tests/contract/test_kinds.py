@@ -17,6 +17,7 @@ from contract.objects import LABELS, NOBODY, Object, container, path, template
 SELECTOR = {"matchLabels": LABELS}
 NEVER = {"schedule": "0 0 1 1 *", "jobTemplate": {"spec": {"template": template(restartPolicy="Never")}}}
 HIDDEN = template(nodeSelector={"example.com/no-node": "has-this"})
+CLAIM, STORAGE = "v1/persistentvolumeclaims", "storage.k8s.io/v1/storageclasses"
 PRIORITY, RUNTIME = "scheduling.k8s.io/v1/priorityclasses", "node.k8s.io/v1/runtimeclasses"
 
 
@@ -146,6 +147,14 @@ MADE = [
         {"spec": {"holderIdentity": "me", "renewTime": "2026-01-01T00:00:00.123456Z"}},
     ),
     Case("coordination.k8s.io/v1/leases", {}, {"spec": {}}),
+    Case(
+        CLAIM,
+        {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1024Mi"}}}},
+        {
+            "spec": {"volumeMode": "Filesystem", "resources": {"requests": {"storage": "1Gi"}}},
+            "status": {"phase": "Pending"},
+        },
+    ),
 ]
 
 SHARED = [
@@ -155,6 +164,16 @@ SHARED = [
         {"value": 100, "preemptionPolicy": "PreemptLowerPriority", "metadata": {"generation": 1}},
     ),
     Case(RUNTIME, {"handler": "runc"}, {"handler": "runc"}),
+    Case(
+        STORAGE,
+        {"provisioner": "csi.example.com"},
+        {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate", "provisioner": "csi.example.com"},
+    ),
+    Case(
+        "v1/persistentvolumes",
+        {"spec": {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/d"}}},
+        {"spec": {"persistentVolumeReclaimPolicy": "Retain", "volumeMode": "Filesystem"}},
+    ),
     Case(
         "v1/nodes",
         {"metadata": {"labels": {"a": "b"}}, "spec": {"unschedulable": True}},
@@ -321,6 +340,7 @@ def test_an_invalid_object_names_its_field(
         ("value", PRIORITY, {"value": 2_000_000_000}),
         ("preemptionPolicy", PRIORITY, {"value": 1, "preemptionPolicy": "Perhaps"}),
         ("handler", RUNTIME, {}),
+        ("provisioner", STORAGE, {}),
         ("handler", RUNTIME, {"handler": "Bad_Name"}),
         ("metadata.taints[0].effect", "v1/nodes", {"spec": {"taints": [{"key": "a", "effect": "Perhaps"}]}}),
     ],

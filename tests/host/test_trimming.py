@@ -92,3 +92,24 @@ def test_an_object_of_an_unexpected_form_is_stored_whole(kind: Kind, odd: dict[s
     raw = {"metadata": {"name": "x", "uid": "u"}, "spec": {}, **odd}
     for data in (json.dumps(raw).encode(), json.loads(json.dumps(raw))):
         assert Trimmer()(kind, data) == raw
+
+
+def test_where_jobs_may_have_rules_about_other_pods_what_they_look_at_is_stored() -> None:
+    raw = pod()
+    raw["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    raw["spec"]["affinity"] = {"podAntiAffinity": {}}
+    row = Trimmer(kinds=True)(kinds.POD, json.dumps(raw).encode())
+    assert row["metadata"]["labels"] == {"app": "web"}
+    assert row["spec"]["containers"][0]["ports"] == [{"containerPort": 80, "hostPort": 80}]
+    assert row["spec"]["affinity"] == {"podAntiAffinity": {}}
+    assert row["spec"]["volumes"] == [{"name": "v"}]
+
+
+def test_of_a_volume_only_what_decides_where_pods_run_is_stored() -> None:
+    spec = {"capacity": {"storage": "1Gi"}, "nodeAffinity": {}, "csi": {"driver": "d"}}
+    raw = {"metadata": {"name": "pv", "uid": "u"}, "spec": spec, "status": {"phase": "Bound", "reason": "r"}}
+    assert Trimmer()(kinds.VOLUME, json.dumps(raw).encode()) == {
+        "metadata": {"name": "pv", "uid": "u"},
+        "spec": {"capacity": {"storage": "1Gi"}, "nodeAffinity": {}},
+        "status": {"phase": "Bound"},
+    }

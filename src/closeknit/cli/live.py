@@ -15,11 +15,12 @@ import click
 import msgspec
 
 from ..cluster import kinds
-from ..cluster.errors import NotFound
+from ..cluster.errors import Forbidden, NotFound
 from ..cluster.kinds import KINDS, Kind
 from ..cluster.kube.client import Client, Listing, path
 from ..cluster.kube.informer import Informer, InformerEvent, Listed
 from ..cluster.port import Change
+from ..cluster.volumes import VOLUME_KINDS
 from ..model.escaping import escaped
 from ..model.gates import Gates
 from ..model.settings import Settings
@@ -41,8 +42,8 @@ PAUSE = 0.5
 _HOME, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
 
 
-async def _all(client: Client, of: Sequence[Kind]) -> list[Listing]:
-    """List these kinds; a kind that is not served has no objects."""
+async def _all(client: Client, of: Sequence[Kind], unread: list[str] | None = None) -> list[Listing]:
+    """List these kinds; a kind that is not served has no objects. Volumes that may not be listed go into `unread`."""
     count, turns = 0, asyncio.Semaphore(AT_ONCE)
     with Progress("objects") as progress:
 
@@ -57,6 +58,12 @@ async def _all(client: Client, of: Sequence[Kind]) -> list[Listing]:
                     return await client.listing(path(kind), tick=tick)
             except NotFound:
                 return Listing("", [], [])
+            except Forbidden as error:
+                if kind not in VOLUME_KINDS or unread is None:
+                    raise
+                click.echo(f"note: {error}: volumes are not considered", err=True)
+                unread.append(kind.kind)
+                return Listing("", [], [])
 
         return list(await asyncio.gather(*map(one, of)))
 
@@ -67,10 +74,11 @@ def lost(error: Exception) -> None:
 
 async def manifests(client: Client, all_pods: bool = False) -> Manifests:
     """The whole cluster, as if it had just been saved to files."""
-    found = await _all(client, READ)
+    unread: list[str] = []
+    found = await _all(client, READ, unread)
     listed = [(kind.api_version, kind.kind, one.items) for kind, one in zip(READ, found, strict=True)]
     result = listed_manifests(listed, all_pods)
-    result.newest = time()
+    result.newest, result.unread = time(), tuple(unread)
     return result
 
 

@@ -46,6 +46,8 @@ SECRET = Kind("", "v1", "Secret", "secrets", True, (), status=False, counted=Fal
 SERVICE = Kind("", "v1", "Service", "services", True, ("svc",), counted=False, categories=("all",))
 SERVICE_ACCOUNT = Kind("", "v1", "ServiceAccount", "serviceaccounts", True, ("sa",), status=False, counted=False)
 POD_TEMPLATE = Kind("", "v1", "PodTemplate", "podtemplates", status=False)
+VOLUME_CLAIM = Kind("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", True, ("pvc",), counted=False)
+VOLUME = Kind("", "v1", "PersistentVolume", "persistentvolumes", False, ("pv",), counted=False)
 LIMIT_RANGE = Kind("", "v1", "LimitRange", "limitranges", True, ("limits",), status=False, counted=False)
 DEPLOYMENT = deployment.DEPLOYMENT.served
 REPLICA_SET = Kind("apps", "v1", "ReplicaSet", "replicasets", True, ("rs",), scale=True, categories=("all",))
@@ -57,6 +59,9 @@ CRON_JOB = job.CRON_JOB.served
 BUDGET = Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", True, ("pdb",))
 PRIORITY_CLASS = Kind("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", False, ("pc",), status=False)
 RUNTIME_CLASS = Kind("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", False, (), status=False, counted=False)
+STORAGE_CLASS = Kind(
+    "storage.k8s.io", "v1", "StorageClass", "storageclasses", False, ("sc",), status=False, counted=False
+)
 LEASE = Kind("coordination.k8s.io", "v1", "Lease", "leases", status=False, counted=False)
 
 _KUEUE = ("kueue.x-k8s.io", "v1beta2")

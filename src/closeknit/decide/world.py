@@ -14,6 +14,7 @@ import numpy as np
 
 from ..engine.match import PASSES, NodeMatch
 from ..engine.policy import Policy
+from ..model.claims import Volumes
 from ..model.cluster_queue import AdmissionCheck, ClusterQueue
 from ..model.daemon_set import DaemonSet
 from ..model.flavor import Flavor
@@ -78,6 +79,7 @@ class World:
         self.windows: dict[str, Maintenance] = {}
         """Maintenance windows that are not over, in the order in which they begin."""
         self.daemon_sets: dict[str, DaemonSet] = {}
+        self.volumes = Volumes()
         self.placed = PlacedPods(lambda name: self.nodes.get(name))
         self.ledger = Ledger()
         self.new_pods_help = False
@@ -140,6 +142,10 @@ class World:
         else:
             self.namespaces[name] = labels
         self.mirror.namespaces_changed()
+
+    def volumes_changed(self) -> None:
+        """A claim, a volume or a class is another one now: plans of pods with claims are void."""
+        self._has_changed()
 
     def put_check(self, check: AdmissionCheck) -> None:
         self.checks[check.name] = check
@@ -447,15 +453,27 @@ class World:
     # Rules about other pods
 
     def ruled(self, shape: Shape, flavor: str, beside: Iterable[Shape]) -> Shape:
-        """The shape with its own rules, and those of running pods and of pods `beside` it about it."""
+        """The shape with its own rules, what its volumes ask, and what running pods and pods `beside` it ask of it."""
         kind = shape.kind
         if kind is None or "AllPodFilters" not in self.gates:
             return shape
+        shape = self.volumes.ruled(shape)
         if shape.rules is not None and (shape.rules.affinity or shape.rules.spread):
             self.new_pods_help = True
         if shape.rules is None and not self._is_kept_away(kind, flavor, beside):
             return shape
         return shape.ruled(shape.rules or PodRules(kind), kind)
+
+    def keeps_away(self, workload: Workload) -> bool:
+        """Whether running pods may keep away pods of a workload that has no rules itself.
+
+        That depends on their labels, which workloads of one equivalence class need not share.
+        """
+        near = self.mirror.columns.neighbours
+        if "AllPodFilters" not in self.gates or not near.hostile:
+            return False
+        plain = (one.shape.kind for one in workload.request.pod_sets if one.shape.rules is None)
+        return any(kind is not None and near.keeps_away(kind) for kind in plain)
 
     def _is_kept_away(self, kind: PodKind, flavor: str, beside: Iterable[Shape]) -> bool:
         others = (term for shape in beside if shape.kind is not None for term in shape.kind.anti)

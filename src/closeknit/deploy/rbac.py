@@ -62,6 +62,8 @@ CLUSTER_WIDE: tuple[Grant, ...] = (
     Grant((kinds.NAMESPACE,), FOLLOW, "which ClusterQueues a namespace may use"),
     Grant((kinds.LIMIT_RANGE,), FOLLOW, "default requests of pods"),
     Grant((kinds.RUNTIME_CLASS,), FOLLOW, "the overhead that a runtime adds to a pod's requests"),
+    Grant((kinds.VOLUME_CLAIM, kinds.VOLUME), FOLLOW, "on which nodes the volumes of a job let its pods run"),
+    Grant((kinds.STORAGE_CLASS,), FOLLOW, "where volumes that do not exist yet can be created"),
     Grant((kinds.PRIORITY_CLASS,), FOLLOW, "the priority of jobs that name a class"),
     Grant((kinds.DAEMON_SET,), FOLLOW, "the requests of daemons that do not run on a node yet"),
     Grant((CRD,), FOLLOW, "notice kinds that are added or removed, without a restart; never written"),

@@ -262,8 +262,8 @@ def _choice(
     return (
         selector,
         tolerations(wire_tolerations or ()),
-        None if required is None else tuple(_term(term) for term in required),
-        tuple(WeightedTerm(one.weight or 0, _term(one.preference or SelectorTerm())) for one in preferred),
+        None if required is None else tuple(node_term(one) for one in required),
+        tuple(WeightedTerm(one.weight or 0, node_term(one.preference or SelectorTerm())) for one in preferred),
     )
 
 
@@ -274,8 +274,8 @@ def tolerations(wire: Iterable[WireToleration]) -> tuple[Toleration, ...]:
     )
 
 
-def _term(term: SelectorTerm) -> Term:
-    return Term(_requirements(term.match_expressions), _requirements(term.match_fields))
+def node_term(wire: SelectorTerm) -> Term:
+    return Term(_requirements(wire.match_expressions), _requirements(wire.match_fields))
 
 
 def _requirements(expressions: Sequence[Expression] | None) -> tuple[Requirement, ...]:

@@ -5,7 +5,7 @@ Preferred terms and ScheduleAnyway do not exclude a node and are not read. Nothi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -22,8 +22,10 @@ from ..model.pod_rules import (
     SpreadRule,
 )
 from ..model.shape import Requirement, Shape, Term
-from .core import Expression, Struct
-from .core import Labels as WireLabels
+from ..model.volumes import Claim
+from .core import Struct
+from .volumes import ClaimTemplate, claim_of
+from .wire_selectors import LabelSelector, selector_of
 
 Raw = Mapping[str, Any]
 
@@ -40,11 +42,6 @@ class WirePort(Struct):
 class PortedContainer(Struct):
     ports: list[WirePort] | None = None
     restart_policy: str | None = None
-
-
-class LabelSelector(Struct):
-    match_labels: WireLabels | None = None
-    match_expressions: list[Expression] | None = None
 
 
 class WirePodTerm(Struct):
@@ -80,8 +77,14 @@ class ClaimSource(Struct):
     claim_name: str | None = None
 
 
-class WireVolume(Struct):
+class EphemeralSource(Struct):
+    volume_claim_template: ClaimTemplate | None = None
+
+
+class PodVolume(Struct):
+    name: str | None = None
     persistent_volume_claim: ClaimSource | None = None
+    ephemeral: EphemeralSource | None = None
 
 
 class WireResourceClaim(Struct):
@@ -97,7 +100,7 @@ class RuledSpec(Struct):
     init_containers: list[PortedContainer] | None = None
     affinity: PodAffinities | None = None
     topology_spread_constraints: list[SpreadConstraint] | None = None
-    volumes: list[WireVolume] | None = None
+    volumes: list[PodVolume] | None = None
     resource_claims: list[WireResourceClaim] | None = None
 
 
@@ -134,6 +137,7 @@ def read_rules(namespace: str, labels: Mapping[str, str], spec: Raw) -> PodRules
         ),
         _where(wire),
         _refused(wire),
+        ephemeral=tuple(_ephemeral(wire, namespace)),
     )
 
 
@@ -165,9 +169,9 @@ def _terms(terms: PodTerms | None, namespace: str, labels: Mapping[str, str]) ->
 
 
 def _term(wire: WirePodTerm, namespace: str, labels: Mapping[str, str]) -> PodTerm:
-    selector = _with_keys(_selector(wire.label_selector), labels, wire.match_label_keys or (), "In")
+    selector = _with_keys(selector_of(wire.label_selector), labels, wire.match_label_keys or (), "In")
     selector = _with_keys(selector, labels, wire.mismatch_label_keys or (), "NotIn")
-    among = _selector(wire.namespace_selector)
+    among = selector_of(wire.namespace_selector)
     named = tuple(sorted(wire.namespaces or ()))
     return PodTerm(wire.topology_key or "", selector, named if named or among is not None else (namespace,), among)
 
@@ -176,21 +180,11 @@ def _spread(wire: SpreadConstraint, labels: Mapping[str, str]) -> SpreadRule:
     return SpreadRule(
         wire.topology_key or "",
         wire.max_skew or 1,
-        _with_keys(_selector(wire.label_selector), labels, wire.match_label_keys or (), "In"),
+        _with_keys(selector_of(wire.label_selector), labels, wire.match_label_keys or (), "In"),
         wire.min_domains or 1,
         wire.node_affinity_policy != "Ignore",
         wire.node_taints_policy == "Honor",
     )
-
-
-def _selector(wire: LabelSelector | None) -> Selector | None:
-    if wire is None:
-        return None
-    equal = [Requirement(key, "In", (value,)) for key, value in sorted((wire.match_labels or {}).items())]
-    further = (
-        Requirement(one.key or "", one.operator or "", tuple(one.values or ())) for one in wire.match_expressions or ()
-    )
-    return tuple(dict.fromkeys([*equal, *further]))
 
 
 def _with_keys(
@@ -206,6 +200,13 @@ def _with_keys(
 def _volumes(wire: RuledSpec) -> tuple[str, ...]:
     claims = (one.persistent_volume_claim for one in wire.volumes or ())
     return tuple(sorted({one.claim_name for one in claims if one is not None and one.claim_name}))
+
+
+def _ephemeral(wire: RuledSpec, namespace: str) -> Iterator[Claim]:
+    """The claims that are created with each pod, by the name of the volume."""
+    for one in wire.volumes or ():
+        if one.ephemeral is not None and one.ephemeral.volume_claim_template is not None:
+            yield claim_of(one.ephemeral.volume_claim_template.spec, namespace, one.name or "")
 
 
 def _where(wire: RuledSpec) -> tuple[tuple[str, tuple[Term, ...]], ...]:

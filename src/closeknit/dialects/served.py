@@ -65,4 +65,4 @@ class Kind:
 
 _AN = re.compile("[AEIOU]|[FHLMNRSX][A-Z]")
 """Kinds that begin with the sound of a vowel; of an abbreviation, the name of its first letter counts."""
-_OWN_GROUPS = frozenset({"scheduling.k8s.io", "node.k8s.io", "coordination.k8s.io"})
+_OWN_GROUPS = frozenset({"scheduling.k8s.io", "node.k8s.io", "coordination.k8s.io", "storage.k8s.io"})

@@ -20,6 +20,7 @@ from ..cluster.kinds import WORKLOAD, Kind
 from ..cluster.kube.client import Client
 from ..cluster.kube.election import Elector
 from ..cluster.port import Change, Raw, Write
+from ..cluster.volumes import VOLUME_KINDS
 from ..controller.control_plane import ControlPlane
 from ..controller.pending_reporter import ReportPolicy
 from ..dialects import timestamps
@@ -90,10 +91,11 @@ class KubernetesHost:
             options.reports,
             options.rest,
         )
-        trim = Trimmer(options.managed.without_queue)
+        trim = Trimmer(options.managed.without_queue, "AllPodFilters" in options.gates)
         self.informers = InformerSet(
             client, self.control_plane.watches, self._tell, self.control_plane.cache.find, trim
         )
+        self.control_plane.cache.world.volumes.is_known = self._knows_volumes
         self.outbox = Outbox(client, self.informers.answered, self._done, self._may_write)
         self.elector = elector
         self.is_synced = self.is_working = False
@@ -102,6 +104,9 @@ class KubernetesHost:
         self._turned = 0.0
         """When the last turn began."""
         self._stopping = asyncio.Event()
+
+    def _knows_volumes(self) -> bool:
+        return not any(kind in self.informers.off for kind in VOLUME_KINDS)
 
     def stop(self) -> None:
         self._stopping.set()

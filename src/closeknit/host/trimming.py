@@ -11,10 +11,16 @@ from typing import Any
 
 import msgspec
 
-from ..cluster.kinds import NODE, POD, Kind
+from ..cluster.kinds import NODE, POD, VOLUME, VOLUME_CLAIM, Kind
 from ..cluster.port import Raw
 from ..dialects.pods import names_ours
 
+OF_META = ("name", "namespace", "uid", "resourceVersion", "labels", "annotations", "deletionTimestamp")
+OF_VOLUMES = {
+    VOLUME_CLAIM: ("accessModes", "resources", "selector", "storageClassName", "volumeName"),
+    VOLUME: ("accessModes", "capacity", "claimRef", "nodeAffinity", "storageClassName"),
+}
+"""What is read of the spec of claims and volumes."""
 NOT_OF_NODES = ("images", "volumesAttached", "volumesInUse", "nodeInfo", "daemonEndpoints", "features", "config")
 
 
@@ -37,6 +43,7 @@ class _Meta(_Row):
 class _Container(_Row):
     resources: dict[str, Any] | None = None
     restart_policy: str | None = None
+    ports: list[dict[str, Any]] | None = None
 
 
 class _Spec(_Row):
@@ -45,6 +52,9 @@ class _Spec(_Row):
     init_containers: list[_Container] | None = None
     overhead: dict[str, Any] | None = None
     resources: dict[str, Any] | None = None
+    host_network: bool | None = None
+    affinity: dict[str, Any] | None = None
+    volumes: list[dict[str, Any]] | None = None
 
 
 class _Status(_Row):
@@ -63,10 +73,11 @@ _whole = msgspec.json.Decoder(Raw)
 
 
 class Trimmer:
-    """`all_pods`: every pod may be managed, so all are stored whole."""
+    """`all_pods`: every pod may be managed, so all are stored whole. `kinds`: jobs may have rules about other pods, so
+    that the labels, ports, affinity and claims of unmanaged ones count."""
 
-    def __init__(self, all_pods: bool = False) -> None:
-        self.all_pods = all_pods
+    def __init__(self, all_pods: bool = False, kinds: bool = False) -> None:
+        self.all_pods, self.kinds = all_pods, kinds
 
     def __call__(self, kind: Kind, data: bytes | msgspec.Raw | Raw) -> Raw:
         """What to store of an object, given as JSON or decoded; fields of a decoded one may be removed."""
@@ -80,19 +91,33 @@ class Trimmer:
             pod = _pod.decode(msgspec.json.encode(data) if isinstance(data, dict) else data)
             meta = pod.metadata
             if not names_ours(meta.labels or (), meta.annotations or (), meta.finalizers or ()):
-                return _row(pod)
+                return _row(pod, self.kinds)
         raw = data if isinstance(data, dict) else _whole.decode(data)
         raw["metadata"].pop("managedFields", None)
         if kind is NODE:
             for part in NOT_OF_NODES:
                 raw.get("status", {}).pop(part, None)
-        return raw
+        return _of_volume(raw, OF_VOLUMES[kind]) if kind in OF_VOLUMES else raw
 
 
-def _row(pod: _Pod) -> Raw:
-    """The pod's requests and node, without its labels, annotations and finalizers."""
+def _of_volume(raw: Raw, parts: tuple[str, ...]) -> Raw:
+    phase = {"phase": raw["status"]["phase"]} if "phase" in raw.get("status", {}) else {}
+    meta, spec = raw["metadata"], raw.get("spec", {})
+    return {
+        "metadata": {key: meta[key] for key in OF_META if key in meta},
+        "spec": {key: spec[key] for key in parts if key in spec},
+        "status": phase,
+    }
+
+
+def _row(pod: _Pod, kinds: bool) -> Raw:
+    """The pod's requests and node, and with `kinds` what rules of other pods look at."""
     meta = pod.metadata
-    meta.labels = meta.annotations = meta.finalizers = None
+    meta.annotations = meta.finalizers = None
     spec = _spec.decode(pod.spec)
+    if not kinds:
+        meta.labels = spec.host_network = spec.affinity = spec.volumes = None
+        for one in (*(spec.containers or ()), *(spec.init_containers or ())):
+            one.ports = None
     row: Raw = msgspec.to_builtins({"metadata": meta, "spec": spec, "status": pod.status or _Status()})
     return row

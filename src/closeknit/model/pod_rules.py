@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .shape import Requirement, Term
+
+if TYPE_CHECKING:
+    from .volumes import Claim
 
 HOSTNAME = "kubernetes.io/hostname"
 NUMBERING_LABELS = frozenset(
@@ -114,8 +117,9 @@ class PodRules:
     """What one pod asks, beyond its own kind.
 
     `where` are further conditions on its node, each with the cause that a refusal names, and terms one of which has to
-    match. `refused` is a cause that excludes every node. `alone` are volume claims that one pod at a time may use. What
-    the volumes of its kind ask is known only in a cluster, which then adds it here.
+    match. `refused` is a cause that excludes every node. `alone` are volume claims that one pod at a time may use.
+    `ephemeral` are the claims that are created with each pod. What the claims ask is known only in a cluster:
+    `model.claims` adds it here.
     """
 
     kind: PodKind
@@ -124,9 +128,19 @@ class PodRules:
     where: tuple[tuple[str, tuple[Term, ...]], ...] = ()
     refused: str = ""
     alone: tuple[str, ...] = ()
+    ephemeral: tuple[Claim, ...] = ()
 
     @property
     def asks(self) -> bool:
         """Whether there is anything to check."""
-        own = self.kind.ports or self.kind.anti or self.kind.volumes or self.affinity or self.spread
-        return bool(own or self.where or self.refused)
+        return self.excludes or self.has_volumes
+
+    @property
+    def has_volumes(self) -> bool:
+        return bool(self.kind.volumes or self.ephemeral)
+
+    @property
+    def excludes(self) -> bool:
+        """Whether there is anything to check, once the volumes are looked up."""
+        own = self.kind.ports or self.kind.anti or self.affinity or self.spread
+        return bool(own or self.where or self.refused or self.alone)

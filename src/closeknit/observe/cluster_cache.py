@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import msgspec
 
-from ..cluster import kinds
+from ..cluster import kinds, volumes
 from ..cluster.kinds import Kind
 from ..cluster.port import Change, Key, Raw
 from ..decide.scheduler import Scheduler
@@ -114,6 +114,7 @@ class ClusterCache:
             kinds.WORKLOAD: self._workload,
             kinds.DAEMON_SET: self._daemon_set,
             kinds.MAINTENANCE: self._maintenance,
+            **dict.fromkeys(volumes.VOLUME_KINDS if "AllPodFilters" in gates else (), self._volume),
         }
 
     @property
@@ -228,6 +229,12 @@ class ClusterCache:
         if wanted != self.world.daemon_sets.get(key):
             self.world.put_daemon_set(key, wanted)
             self.wakes.note(WakeEvent.OTHER_POD_GONE)
+
+    def _volume(self, change: Change) -> None:
+        """A claim, a volume or a storage class: only pods that name claims depend on them."""
+        if volumes.follow(self.world.volumes, change) and self.world.volumes.matter:
+            self.world.volumes_changed()
+            self.wakes.note(WakeEvent.VOLUME_CHANGED)
 
     def _limit_range(self, change: Change) -> None:
         namespace, key = change.key.namespace, (change.key.namespace, change.key.name)

@@ -17,6 +17,7 @@ from ..cluster import kinds
 from ..cluster.files import identity
 from ..cluster.kinds import BY_NAME, KINDS, Kind
 from ..cluster.port import Change, Key
+from ..cluster.volumes import READERS
 from ..decide.activity import PROVISIONING
 from ..dialects.core import daemon_set
 from ..dialects.field import Field
@@ -57,6 +58,8 @@ class _Loader:
         """The objects that the cache was shown, as written."""
 
     def loaded(self) -> LoadedCluster:
+        knows_volumes = self.found.knows_volumes
+        self.cache.world.volumes.is_known = lambda: knows_volumes
         self._add_capacity()
         for kind in ORDER:
             for found in self.found.of(kind.kind, kind.group):
@@ -197,6 +200,7 @@ _TRIED: dict[Kind, Callable[[Raw], Any]] = {
     kinds.DAEMON_SET: daemon_set,
     kinds.LIMIT_RANGE: limit_ranges,
     kinds.RUNTIME_CLASS: runtime_class,
+    **{kind: read for kind, (read, _) in READERS.items()},
 }
 """Kinds without rules of ours: an invalid object is left out, so that it does not affect others of its kind."""
 

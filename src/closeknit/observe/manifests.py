@@ -17,6 +17,7 @@ import msgspec
 from ..cluster.files import Pieces, decoded, files, identity, not_kubernetes, opened, shown, unquoted_labels
 from ..cluster.mistakes import Mistakes
 from ..cluster.typed import EVERY, Tick, explain
+from ..cluster.volumes import VOLUME_KINDS
 from ..dialects import core, maintenance, timestamps
 from ..dialects.kueue import keys
 from ..dialects.kueue.jobs.kinds import KINDS
@@ -117,6 +118,7 @@ class Manifests:
     """`objects` by API group and kind, jobs among them; `newest` is the latest time in any object.
 
     `pods` are bound and have not ended. `is_live`: read from a running cluster, so there are no more objects to give.
+    `unread` are kinds of that cluster that the user may not list.
     """
 
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -124,11 +126,19 @@ class Manifests:
     objects: dict[Key, list[Found]] = field(default_factory=dict)
     newest: float | None = None
     is_live: bool = False
+    unread: tuple[str, ...] = ()
     old_versions: Counter[tuple[str, str]] = field(default_factory=Counter)
     warnings: list[Mistake] = field(default_factory=list)
 
     def of(self, kind: str, group: str = GROUP) -> list[Found]:
         return self.objects.get((group, kind), [])
+
+    @property
+    def knows_volumes(self) -> bool:
+        """Whether a claim that is missing does not exist: files often leave out everything about volumes."""
+        if self.is_live:
+            return not any(kind.kind in self.unread for kind in VOLUME_KINDS)
+        return any(self.of(kind.kind, kind.group) for kind in VOLUME_KINDS)
 
     @property
     def jobs(self) -> Iterator[Found]:
@@ -157,6 +167,7 @@ KEPT = frozenset(
         (maintenance.GROUP, maintenance.KIND),
         ("", "Namespace"),
         ("", "LimitRange"),
+        *((kind.group, kind.kind) for kind in VOLUME_KINDS),
         ("node.k8s.io", "RuntimeClass"),
         ("apps", "DaemonSet"),
         ("scheduling.k8s.io", "PriorityClass"),

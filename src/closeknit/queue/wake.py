@@ -90,6 +90,8 @@ class WakeEvent(Enum):
     TOPOLOGY_CHANGED = auto()
     NODE_CHANGED = auto()
     OTHER_POD_GONE = auto()
+    VOLUME_CHANGED = auto()
+    """A PersistentVolumeClaim, a PersistentVolume or a StorageClass."""
     ROOM_FREED = auto()
     """A workload of another cohort released its places."""
     QUEUE_BORROWS = auto()
@@ -115,6 +117,7 @@ RULES = {
     WakeEvent.TOPOLOGY_CHANGED: WakeRule(Reach.EVERYWHERE, ALL),
     WakeEvent.NODE_CHANGED: WakeRule(Reach.EVERYWHERE, CAPACITY),
     WakeEvent.OTHER_POD_GONE: WakeRule(Reach.EVERYWHERE, CAPACITY),
+    WakeEvent.VOLUME_CHANGED: WakeRule(Reach.EVERYWHERE, CAPACITY),
     WakeEvent.ROOM_FREED: WakeRule(Reach.TREE, frozenset({WaitStage.ROOM, WaitStage.UNKNOWN})),
     WakeEvent.QUEUE_BORROWS: WakeRule(Reach.TREE, FREED),
     WakeEvent.RESERVATION_ENDED: WakeRule(Reach.EVERYWHERE, FREED),

@@ -68,6 +68,8 @@ class PodFilter:
 
     @property
     def cap_cause(self) -> str:
+        if self.rules.alone:
+            return f'volume "{self.rules.alone[0]}" is for one pod'
         ports = self.rules.kind.ports
         return f'hostPort "{ports[0]}" of its own pods' if ports else AMONG_ITSELF
 

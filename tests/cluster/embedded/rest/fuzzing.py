@@ -60,6 +60,13 @@ BODIES: dict[str, dict[str, Any]] = {
     "PodDisruptionBudget": {"spec": {"minAvailable": "50%", "selector": SELECTOR}},
     "PriorityClass": {"value": 5, "globalDefault": False},
     "RuntimeClass": {"handler": "h", "overhead": {"podFixed": {"cpu": "1"}}},
+    "PersistentVolumeClaim": {
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    },
+    "PersistentVolume": {
+        "spec": {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/d"}}
+    },
+    "StorageClass": {"provisioner": "csi.example.com", "volumeBindingMode": "WaitForFirstConsumer"},
     "Lease": {"spec": {"holderIdentity": "me", "renewTime": "2026-01-01T00:00:00.000000Z"}},
     "Workload": {
         "spec": {"queueName": "q", "podSets": [{"name": "main", "count": 2, "template": TEMPLATE}], "priority": 1},

@@ -30,10 +30,13 @@ from ...kinds import (
     SERVICE,
     SERVICE_ACCOUNT,
     STATEFUL_SET,
+    STORAGE_CLASS,
+    VOLUME,
+    VOLUME_CLAIM,
     Kind,
 )
 from ...port import Raw
-from . import pod_rows
+from . import pod_rows, volume_rows
 from .ages import UNKNOWN, age, seconds, shown
 from .pod_rows import NONE
 from .selectors import label_text, selector_text
@@ -250,5 +253,8 @@ LAYOUTS: dict[Kind, TableLayout] = {
         "Name|Value|Global-Default|Age|PreemptionPolicy", _priority_class, ("Value",), ("Global-Default",)
     ),
     RUNTIME_CLASS: TableLayout("Name|Handler|Age", lambda raw, _: [raw.get("handler", "")]),
+    VOLUME_CLAIM: TableLayout(volume_rows.CLAIM, volume_rows.claim),
+    VOLUME: TableLayout(volume_rows.VOLUME, volume_rows.volume),
+    STORAGE_CLASS: TableLayout(volume_rows.STORAGE_CLASS, volume_rows.storage_class, flags=("AllowVolumeExpansion",)),
     LEASE: TableLayout("Name|Holder|Age", lambda raw, _: [_at(raw, "spec", "holderIdentity") or ""]),
 }

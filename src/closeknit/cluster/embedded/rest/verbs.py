@@ -21,6 +21,9 @@ from ...kinds import (
     RUNTIME_CLASS,
     SERVICE,
     SERVICE_ACCOUNT,
+    STORAGE_CLASS,
+    VOLUME,
+    VOLUME_CLAIM,
     Kind,
 )
 from ...port import EvictPod, Key, PatchForm, Propagation, Raw
@@ -41,7 +44,7 @@ PATCHES: dict[str, PatchForm] = {
     "application/apply-patch+yaml": "apply",
 }
 
-_RETURNED = (POD, POD_TEMPLATE, SERVICE, SERVICE_ACCOUNT)
+_RETURNED = (POD, POD_TEMPLATE, SERVICE, SERVICE_ACCOUNT, VOLUME_CLAIM, VOLUME, STORAGE_CLASS)
 """Deleting one of these returns the object; deleting another returns a Status."""
 _VERSIONED = (LEASE, BUDGET, RUNTIME_CLASS)
 """An update of one of these, or of a custom kind, has to carry a resourceVersion."""

@@ -33,6 +33,7 @@ from .sets import (
     STATEFUL_SET_RULE,
 )
 from .training import MPI_JOB_RULE, PYTORCH_JOB_RULE, RUNTIME_RULE, TRAIN_JOB_RULE
+from .volumes import CLAIM_RULE, STORAGE_CLASS_RULE, VOLUME_RULE
 
 
 def _pod(raw: Raw) -> Raw:
@@ -62,6 +63,9 @@ RULES: dict[Kind, KindRule] = {
     kinds.BUDGET: BUDGET_RULE,
     kinds.PRIORITY_CLASS: PRIORITY_CLASS_RULE,
     kinds.RUNTIME_CLASS: RUNTIME_CLASS_RULE,
+    kinds.VOLUME_CLAIM: CLAIM_RULE,
+    kinds.VOLUME: VOLUME_RULE,
+    kinds.STORAGE_CLASS: STORAGE_CLASS_RULE,
     kinds.LEASE: LEASE_RULE,
     **{kind: KUEUE_RULE for kind in KINDS if kind.group == kinds.WORKLOAD.group},
     kinds.RESOURCE_FLAVOR: FLAVOR_RULE,

@@ -28,6 +28,7 @@ from .replica_set import ReplicaSets
 from .settings import DEFAULTS, StandinSettings
 from .stateful_set import StatefulSets
 from .taint_eviction import TaintEviction
+from .volumes import VolumeBinding
 
 
 def standins(settings: StandinSettings = DEFAULTS, random: Random | None = None) -> list[Standin]:
@@ -39,6 +40,7 @@ def standins(settings: StandinSettings = DEFAULTS, random: Random | None = None)
         TaintEviction(pods_by_node),
         PodGc(settings, pods_by_node),
         binder,
+        VolumeBinding(),
         Kubelet(settings, random, pods_by_node),
         BatchJobs(settings),
         ReplicaSets(),

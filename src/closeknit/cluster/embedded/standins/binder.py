@@ -15,10 +15,12 @@ import msgspec
 
 from ....dialects import core
 from ....dialects.pod_rules import read_rules
+from ....model.claims import Volumes
 from ....model.pod_rules import PodRules
 from ....model.shape import Shape
 from ...kinds import NAMESPACE, NODE, POD
 from ...port import Bind, Change, Key, Raw
+from ...volumes import VOLUME_KINDS, follow
 from ..loop import ReconcileAt, Step
 from ..store import Store
 from .children import is_deleting, is_ended, status_write, with_condition
@@ -44,7 +46,7 @@ class UnboundPods:
 
 
 class Binder:
-    watches = (POD, NODE, NAMESPACE)
+    watches = (POD, NODE, NAMESPACE, *VOLUME_KINDS)
 
     def __init__(self) -> None:
         self.room = NodeRoom()
@@ -53,6 +55,7 @@ class Binder:
         self._free: dict[Shape, None] = {}
         self._ruled: dict[Shape, None] = {}
         """The queues whose pods have rules about other pods."""
+        self._volumes = Volumes()
         self._tied: dict[tuple[str, str], dict[Shape, None]] = {}
         self._tried: list[tuple[Key, str, Shape]] = []
         """Pods that were sent a binding in the last step."""
@@ -64,6 +67,8 @@ class Binder:
             return self._pod_changed(change)
         if change.kind is NODE:
             return self._node_changed(change)
+        if change.kind in VOLUME_KINDS:
+            return list(self._ruled) if follow(self._volumes, change) else ()
         return self._namespace_changed(change)
 
     def _pod_changed(self, change: Change) -> Iterable[Shape]:
@@ -163,7 +168,7 @@ class Binder:
             if pod is None or not wants_a_node(pod):
                 self._leave(pod_key)
                 continue
-            rules = rules_of(pod)
+            rules = self._volumes.resolved(rules_of(pod))
             checked = self.room.pods.concern(rules)
             node = self.room.find_by_rules(line.shape, rules) if checked else self.room.find(line.shape)
             if node is None and checked and line.shape.rules is None:
@@ -195,10 +200,13 @@ class Binder:
                     self._join(key, shape)
         self._tried.clear()
 
+    def _resolved(self, shape: Shape) -> PodRules | None:
+        return None if shape.rules is None else self._volumes.resolved(shape.rules)
+
     def _report(self, store: Store, line: UnboundPods, now: float) -> Iterator[Step]:
         """Report the reason on all pods that do not have it, and update it on the first in the queue."""
         if now >= line.reason_at + REASON_INTERVAL:
-            line.reason, line.reason_at = why_not(self.room, line.shape, line.shape.rules), now
+            line.reason, line.reason_at = why_not(self.room, line.shape, self._resolved(line.shape)), now
         first = next(iter(line.waiting))
         for key in {first: None, **line.unreported}:
             pod = store.find(POD, key.namespace, key.name)

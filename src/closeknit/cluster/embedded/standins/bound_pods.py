@@ -6,6 +6,7 @@ promises. Messages are the scheduler's.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
@@ -23,6 +24,15 @@ SPREAD = "node(s) didn't match pod topology spread constraints"
 NO_LABEL = f"{SPREAD} (missing required label)"
 NAMED = "node(s) didn't match the requested node name"
 ONE_POD = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+
+CLAIM = re.compile(r'PersistentVolumeClaim ("[^"]*")(.*)')
+OF_NODES = (
+    ("nodeName", NAMED),
+    ("volume node affinity conflict", "node(s) had volume node affinity conflict"),
+    ("no available volume zone", "node(s) had no available volume zone"),
+    ("", "node(s) didn't find available persistent volumes to bind"),
+)
+"""The message for each cause that excludes single nodes, by its first words."""
 
 Namespaces = Mapping[str, Mapping[str, str]]
 
@@ -70,10 +80,10 @@ class BoundPods:
         """The scheduler's message for a node that does not take the pod; "" if it does."""
         node = self.nodes[name]
         if rules.refused:
-            return rules.refused
+            return refusal_text(rules.refused)
         for cause, terms in rules.where:
             if not any(meets(node, term) for term in terms):
-                return NAMED if cause == "nodeName" else cause
+                return next(text for start, text in OF_NODES if cause.startswith(start))
         if any(
             claim in kind.volumes and kind.namespace == rules.kind.namespace
             for claim in rules.alone
@@ -147,6 +157,20 @@ class BoundPods:
         least = 0 if len(pods) < rule.min_domains else min(pods.values(), default=0)
         own = rules.kind.is_spread_by(rule, rules.kind.namespace)
         return pods[node.labels[rule.key]] + own - least <= rule.max_skew
+
+
+def refusal_text(refused: str) -> str:
+    """The scheduler's message for a pod that no node can take."""
+    found = CLAIM.fullmatch(refused)
+    name, what = ("", "") if found is None else found.groups()
+    match what:
+        case " does not exist":
+            return f"persistentvolumeclaim {name} not found"
+        case " is being deleted":
+            return f"persistentvolumeclaim {name} is being deleted"
+        case " is not bound":
+            return "pod has unbound immediate PersistentVolumeClaims"
+    return refused
 
 
 def _counts(node: Node, shape: Shape, rule: SpreadRule) -> bool:

@@ -19,12 +19,13 @@ from ....model.pod_rules import PodRules
 from ....model.resources import PODS
 from ....model.shape import HARD_EFFECTS, Shape, Taint
 from ...port import Key, Raw
-from .bound_pods import BoundPods
+from .bound_pods import BoundPods, refusal_text
 from .node_affinity import NAME_FIELD, attracts
 
 HOSTNAME = "kubernetes.io/hostname"
 SEARCHES = 128
 """Maximum number of searches in the cache; the oldest is dropped."""
+BEYOND_HELP = "Preemption is not helpful for scheduling"
 CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 
 
@@ -83,7 +84,7 @@ class NodeRoom:
 
     def put_node(self, raw: Raw) -> bool:
         """Add or update a node; whether the change affects scheduling."""
-        node = core.node(msgspec.convert(raw, core.WireNode))
+        node = node_of(raw)
         before = self.nodes.get(node.name)
         if node == before:
             return False
@@ -212,6 +213,10 @@ class NodeRoom:
             self._forgotten += half
 
 
+def node_of(raw: Raw) -> Node:
+    return core.node(msgspec.convert(raw, core.WireNode))
+
+
 def repels(node: Node, shape: Shape) -> bool:
     """Whether a taint repels pods of this shape, or the node is cordoned."""
     taints = (*node.taints, CORDON) if node.unschedulable else node.taints
@@ -224,6 +229,8 @@ def why_not(room: NodeRoom, shape: Shape, rules: PodRules | None = None) -> str:
     """kube-scheduler's message for a pod that fits on no node."""
     if not room.nodes:
         return "no nodes available to schedule pods"
+    if rules is not None and rules.refused:
+        return _sentence(len(room.nodes), refusal_text(rules.refused), {BEYOND_HELP: len(room.nodes)})
     causes: dict[str, int] = {}
     beyond_help = 0
     for name, node in room.nodes.items():
@@ -233,11 +240,15 @@ def why_not(room: NodeRoom, shape: Shape, rules: PodRules | None = None) -> str:
             causes[one] = causes.get(one, 0) + 1
     total = len(room.nodes)
     help_found = {
-        "Preemption is not helpful for scheduling": beyond_help,
+        BEYOND_HELP: beyond_help,
         "No preemption victims found for incoming pod": total - beyond_help,
     }
+    return _sentence(total, _listed(causes), help_found)
+
+
+def _sentence(total: int, causes: str, help_found: dict[str, int]) -> str:
     return (
-        f"0/{total} nodes are available: {_listed(causes)}. no new claims to deallocate, "
+        f"0/{total} nodes are available: {causes}. no new claims to deallocate, "
         f"preemption: 0/{total} nodes are available: {_listed(help_found)}."
     )
 
@@ -252,7 +263,7 @@ def _causes(room: NodeRoom, name: str, node: Node, shape: Shape, rules: PodRules
         return ["node(s) didn't match Pod's node affinity/selector"], True
     lacking = room.lacks(name, shape)
     if not lacking and rules is not None:
-        return [room.pods.refusal(name, shape, rules)], bool(rules.refused or rules.where)
+        return [room.pods.refusal(name, shape, rules)], bool(rules.where)
     need = dict(shape.charge)
     never = any(need[resource] > node.allocatable.get(resource, 0) for resource in lacking)
     return ["Too many pods" if resource == PODS else f"Insufficient {resource}" for resource in lacking], never
