@@ -177,3 +177,18 @@ def test_a_lost_node_is_replaced_by_one_where_no_pod_of_the_job_runs() -> None:
     assert second in nodes(place)
     assert first not in nodes(place)
     assert len(racks(place)) == 1
+
+
+def test_a_job_that_running_pods_keep_away_does_not_park_a_job_that_differs_in_its_labels_alone() -> None:
+    place = lab()
+    away = {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": HOST, "labelSelector": APP}]}
+    port = {"name": "c", "image": "i", "ports": [{"containerPort": 80, "hostPort": 80}]}
+    container = {**port, "resources": {"requests": {"cpu": "1"}}}
+    spec = {"affinity": {"podAntiAffinity": away}, "containers": [container]}
+    place.create(job(12, spec, "guards", wish="", app="y"))
+    place.advance(10)
+    place.create(job(1, {}, "kept"))
+    place.create(job(1, {}, "free", app="z"))
+    place.advance(10)
+    assert not nodes(place, "kept")
+    assert [bool(node) for node in nodes(place, "free")] == [True]

@@ -291,7 +291,8 @@ class Scheduler:
             delay = min(LAST_DELAY, self.second_pass.get(key, (now, FIRST_DELAY))[1] * 2)
             self.second_pass[key] = (now + delay, delay)
             return [] if entry.recorded else [Retry(entry.workload, entry.message)]
-        self.pending.requeue(entry.waiting, entry.why, _stage(entry), now, entry.reason)
+        alone = self.world.keeps_away(entry.workload)
+        self.pending.requeue(entry.waiting, entry.why, _stage(entry), now, entry.reason, alone)
         return [waits(entry)]
 
     def failed(self, workload: Workload, now: float) -> None:

@@ -144,9 +144,18 @@ class PendingQueues:
         return [entry for entry in found if entry is not None]
 
     def requeue(
-        self, entry: PendingWorkload, why: RequeueReason, stage: WaitStage, now: float, reason: str = ""
+        self,
+        entry: PendingWorkload,
+        why: RequeueReason,
+        stage: WaitStage,
+        now: float,
+        reason: str = "",
+        alone: bool = False,
     ) -> None:
-        """Make a workload ready again, or park it until an event; `reason` is the message of its condition."""
+        """Make a workload ready again, or park it until an event; `reason` is the message of its condition.
+
+        With `alone`, what stops it need not stop the others of its class.
+        """
         pending = self.queues.get(entry.queue)
         if pending is None or pending.in_cycle is None or pending.in_cycle.key != entry.key:
             return
@@ -160,7 +169,7 @@ class PendingQueues:
             self._park_for_now(pending, entry)
         elif again:
             pending.push(entry)
-        elif why in PARKS_ITS_CLASS and not strict and "SchedulingEquivalenceHashing" in self.gates:
+        elif why in PARKS_ITS_CLASS and not alone and not strict and "SchedulingEquivalenceHashing" in self.gates:
             pending.park_class(entry, stage.value, reason)
             self.bypassed[pending.name, entry.equivalence_key] = None
         else:
