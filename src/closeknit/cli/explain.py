@@ -243,7 +243,7 @@ def _of_nodes(jobs: tuple[str, ...], output: str | None, options: GroupOptions, 
     asked = load_placeables(jobs, cluster)
     policy = Policy.of(asked.gates)
     answers = []
-    for job in asked.subjects:
+    for job in map(asked.ruled, asked.subjects):
         if isinstance(job, Gang):
             assert asked.groups is not None
             answer = explained_gang(asked.groups.world, job, policy, options)

@@ -154,7 +154,7 @@ def load(
         remedy = "label the nodes, or use fewer levels" if by_hand else "use fewer levels"
         raise refuse(f"no node has all of the levels {', '.join(laid.levels)}", remedy)
     if over is None:
-        _use(snapshot, read, pods)
+        _use(snapshot, read, pods, gates)
     return LoadedNodes(snapshot, read, laid, gates, flavor.tolerations if flavor else (), windows)
 
 
@@ -178,7 +178,7 @@ def columns_of(read: FileNodes, gates: Gates, pods: Sequence[str] = (), selector
     """The selected nodes as columns without a topology, with what runs on them."""
     _warn(read.warnings)
     columns = node_columns(with_windows(select(read.table, parse_selector(selector)), _windows(read, gates)))
-    _use(columns, read, pods)
+    _use(columns, read, pods, gates)
     return columns
 
 
@@ -203,13 +203,15 @@ def _of_flavor(table: NodeTable, flavor: LevelSource) -> NodeTable:
     return select(table, flavor.labels, flavor.where, f"ResourceFlavor {flavor.name}: spec.nodeLabels")
 
 
-def _use(snapshot: Snapshot, nodes: FileNodes, pods: Sequence[str]) -> None:
-    """Charge the usage of running pods and of `used` in pools."""
+def _use(snapshot: Snapshot, nodes: FileNodes, pods: Sequence[str], gates: Gates) -> None:
+    """Charge the usage of running pods, with their kinds where these count, and of `used` in pools."""
     columns = [nodes.used]
     if pods:
         with Progress("pods") as tick:
-            read = read_pods(pods, nodes.table, tick)
+            read = read_pods(pods, nodes.table, tick, "AllPodFilters" in gates)
         _warn(read.warnings)
+        for (node, kind), count in read.kinds.items():
+            snapshot.neighbours.use(node, kind, count)
         columns.append(read.used)
         snapshot.pin_columns(reorder(read.pinned, nodes.table.names, snapshot.table.names) if read.pinned else {})
     for used in columns:

@@ -68,7 +68,7 @@ def command(
     _check_format(found, output)
     placing = _Placing(found, Policy.of(found.gates), GroupOptions.of(order, steps, cluster["config"]), output)
     for subject in found.subjects:
-        placing.add(subject)
+        placing.add(found.ruled(subject))
     if output in ("json", "yaml"):
         emit(placing.answers[0] if len(placing.answers) == 1 else placing.answers, output)
     if svg:

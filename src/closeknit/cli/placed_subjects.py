@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import click
 
 from ..cluster.files import STDIN, identity, stdin_kept
 from ..dialects.kueue.jobs import GivenJob
+from ..model.claims import Volumes
 from ..model.gang import Gang
 from ..model.gates import Gates
+from ..observe.nodes import FileNodes
+from ..state.snapshot import Snapshot
+from .file_rules import FileRules, read_volumes
 from .group_inputs import GivenFiles, LoadedGroups, check_any, given_files, load_groups
 from .inputs import LoadedNodes, check_stdin
 from .jobs import jobs_of, load_jobs
@@ -31,6 +35,27 @@ class Placeables:
     gates: Gates
     nodes: LoadedNodes | None = None
     groups: LoadedGroups | None = None
+    volumes: Volumes = field(default_factory=Volumes)
+
+    @property
+    def columns(self) -> Snapshot:
+        if self.nodes is not None:
+            return self.nodes.snapshot
+        assert self.groups is not None
+        return self.groups.world.columns
+
+    @property
+    def files(self) -> FileNodes:
+        if self.nodes is not None:
+            return self.nodes.nodes
+        assert self.groups is not None
+        return self.groups.nodes
+
+    def ruled(self, subject: GivenJob | Gang) -> GivenJob | Gang:
+        """A subject as it is to be placed now: with what volumes and the pods that run ask."""
+        if "AllPodFilters" not in self.gates:
+            return subject
+        return FileRules(self.volumes, self.columns.neighbours).of(subject)
 
     def warn_of_domains(self) -> None:
         """Jobs that are placed in domains of several nodes take no room that groups could see."""
@@ -48,6 +73,12 @@ def load_placeables(paths: Sequence[str], cluster: Mapping[str, Any]) -> Placeab
 
 def _load(paths: Sequence[str], gates: Gates, cluster: Mapping[str, Any]) -> Placeables:
     given = given_files(paths)
+    found = _placeables(given, paths, gates, cluster)
+    beside = [one for one in found.files.volumes if one[0] not in given.wheres]
+    return replace(found, volumes=read_volumes([*given.objects, *beside]))
+
+
+def _placeables(given: GivenFiles, paths: Sequence[str], gates: Gates, cluster: Mapping[str, Any]) -> Placeables:
     options = {name: value for name, value in cluster.items() if name != "context"}
     options["nodes"] = [*cluster["nodes"], *given.files_with("Node")]
     if not given.shares.has_groups:

@@ -15,6 +15,7 @@ import numpy as np
 from ..cluster.files import check_size, decoded, identity, opened, shown
 from ..cluster.mistakes import Mistakes
 from ..cluster.typed import Tick, objects
+from ..cluster.volumes import VOLUME_KINDS
 from ..dialects import core
 from ..dialects.field import Field
 from ..dialects.kueue.objects.rules import check_maintenance
@@ -45,6 +46,8 @@ class FileNodes:
     windows: list[Maintenance] = field(default_factory=list)
     trees: list[tuple[str, Any]] = field(default_factory=list)
     """Topologies and HyperNodes beside the nodes, each with its file."""
+    volumes: list[tuple[str, Any]] = field(default_factory=list)
+    """Claims, volumes and storage classes beside the nodes."""
 
 
 class FileNode(core.WireNode):
@@ -65,9 +68,9 @@ def read_nodes(paths: Sequence[str], tick: Tick | None = None) -> FileNodes:
     warnings = _Warnings()
     parts: list[_Part] = []
     windows: list[Maintenance] = []
-    trees: list[tuple[str, Any]] = []
+    others: list[tuple[str, Any]] = []
     for path in paths:
-        found = list(_read(path, mistakes, warnings, windows, trees, tick))
+        found = list(_read(path, mistakes, warnings, windows, others, tick))
         if not found and not mistakes:
             raise refuse("there is no Node in it", "give what kubectl get nodes -o json prints, or pools", shown(path))
         parts += found
@@ -76,7 +79,9 @@ def read_nodes(paths: Sequence[str], tick: Tick | None = None) -> FileNodes:
     _check_unique(parts, table, mistakes)
     mistakes.check()
     used = join_columns([(len(part.table), part.used) for part in parts])
-    return FileNodes(table, used, warnings.as_list(), windows, trees)
+    trees = [one for one in others if one[1]["kind"] in TREES]
+    volumes = [one for one in others if one[1]["kind"] not in TREES]
+    return FileNodes(table, used, warnings.as_list(), windows, trees, volumes)
 
 
 def holds_pools(path: str) -> bool:
@@ -102,7 +107,7 @@ def _read(
     mistakes: Mistakes,
     warnings: _Warnings,
     windows: list[Maintenance],
-    trees: list[tuple[str, Any]],
+    others: list[tuple[str, Any]],
     tick: Tick | None,
 ) -> Iterator[_Part]:
     raw_pools: list[tuple[str, dict[str, Any]]] = []
@@ -121,7 +126,8 @@ def _read(
         if not checked.report:
             windows.append(maintenance(raw))
 
-    beside = {KIND: window, **dict.fromkeys(TREES, lambda where, raw: trees.append((where, raw)))}
+    kept = (*TREES, *(kind.kind for kind in VOLUME_KINDS))
+    beside = {KIND: window, **dict.fromkeys(kept, lambda where, raw: others.append((where, raw)))}
     for where, _, wire in objects(path, FileNode, "Node", mistakes, tick, stray, beside):
         node = _node(wire, where, mistakes)
         if node is not None:

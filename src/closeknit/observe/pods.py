@@ -8,6 +8,7 @@ and numpy adds them up at the end.
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,10 +21,12 @@ from ..cluster.typed import Tick, explain, objects
 from ..dialects import core
 from ..dialects.pods import takes_room
 from ..model.mistake import Mistake
+from ..model.pod_rules import PodKind
 from ..model.resources import PODS, Resources
 from ..state.snapshot import LIMIT
 from ..state.table import IntArray, NodeTable
 from .nodes import NAMED, name_some
+from .pod_kinds import KindCache
 from .quantities import bad_quantities
 
 KEPT = 1 << 16
@@ -58,6 +61,8 @@ class Pods:
     skipped: int = 0
     elsewhere: int = 0
     warnings: list[Mistake] = field(default_factory=list)
+    kinds: Counter[tuple[str, PodKind]] = field(default_factory=Counter)
+    """Pods by node and kind, if kinds were asked for."""
 
 
 class FileContainer(core.Struct):
@@ -126,8 +131,12 @@ class FilePod(core.Struct):
         return any(owner.kind in ("DaemonSet", "Node") for owner in owners) if owners else False
 
 
-def read_pods(paths: Sequence[str], table: NodeTable, tick: Tick | None = None) -> Pods:
-    """What the pods of all paths use on the nodes of a table; all mistakes in them are raised together."""
+def read_pods(paths: Sequence[str], table: NodeTable, tick: Tick | None = None, kinds: bool = False) -> Pods:
+    """What the pods of all paths use on the nodes of a table; all mistakes in them are raised together.
+
+    With `kinds`, pods are also counted by what rules of other pods look at.
+    """
+    known, by_kind = KindCache(kinds), Counter[tuple[str, PodKind]]()
     mistakes = Mistakes()
     row_of = {name: row for row, name in enumerate(table.names)}
     shapes = _Shapes(mistakes)
@@ -148,12 +157,16 @@ def read_pods(paths: Sequence[str], table: NodeTable, tick: Tick | None = None) 
                 rows.append(row)
                 codes.append(code)
                 pinned.append(pod.pinned)
+                meta = pod.metadata or _NO_NAME
+                kind = known.of_text(meta.namespace or "default", meta.labels or {}, data) if kinds else None
+                if kind is not None:
+                    by_kind[pod.node, kind] += 1
     mistakes.check()
     used = _sums(len(table), rows, codes, shapes.requests)
     stays = np.frombuffer(pinned, dtype=np.bool_) if pinned else np.empty(0, dtype=np.bool_)
     kept_rows, kept_codes = (array("q", np.frombuffer(c, dtype=np.int64)[stays].tobytes()) for c in (rows, codes))
     staying = _sums(len(table), kept_rows, kept_codes, shapes.requests) if len(kept_rows) else {}
-    return Pods(used, staying, len(rows), skipped, elsewhere, _unknown_nodes(elsewhere, list(unknown)))
+    return Pods(used, staying, len(rows), skipped, elsewhere, _unknown_nodes(elsewhere, list(unknown)), by_kind)
 
 
 def grouped_pods(paths: Sequence[str]) -> list[tuple[str, dict[str, Any]]]:

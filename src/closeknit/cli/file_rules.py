@@ -1,0 +1,86 @@
+"""What the pods of jobs and groups in files ask of volumes and of running pods.
+
+A cluster finds that out each time it plans a job, in `World.ruled`. On files it is found out before each job is placed,
+with the pods that were given and those of the jobs before it. Volumes are considered only if the files have some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ..cluster.kinds import kind_of
+from ..cluster.port import Change
+from ..cluster.volumes import VOLUME_KINDS, follow
+from ..dialects.kueue.jobs import GivenJob
+from ..dialects.pod_rules import with_rules
+from ..dialects.pod_template import NAMESPACE
+from ..model.claims import Volumes
+from ..model.gang import Gang
+from ..model.mistake import InputError, Mistake
+from ..model.pod_rules import PodRules
+from ..model.request import Group, PodSet, Request
+from ..model.shape import Shape
+from ..state.neighbours import Neighbours
+
+VOLUMES = tuple(kind.kind for kind in VOLUME_KINDS)
+
+
+def read_volumes(objects: Iterable[tuple[str, dict[str, Any]]]) -> Volumes:
+    """The claims, volumes and classes among these objects; raises what cannot be read."""
+    volumes = Volumes()
+    found = 0
+    for where, raw in objects:
+        kind = kind_of(str(raw.get("apiVersion")), str(raw.get("kind")))
+        if kind not in VOLUME_KINDS:
+            continue
+        found += 1
+        meta = {"namespace": NAMESPACE, **raw["metadata"]} if kind.namespaced else raw["metadata"]
+        try:
+            follow(volumes, Change(0, "ADDED", kind, {**raw, "metadata": meta}))
+        except (msgspec.ValidationError, ValueError) as error:
+            what = f"{kind.kind} {meta.get('name') or ''}"
+            raise InputError([Mistake(str(error), "write it as the Kubernetes API has it", where, what)]) from None
+    volumes.is_known = lambda: found > 0
+    return volumes
+
+
+class FileRules(NamedTuple):
+    volumes: Volumes
+    neighbours: Neighbours
+
+    def of(self, subject: GivenJob | Gang) -> GivenJob | Gang:
+        """The job or gang with the rules that hold for its pods now."""
+        if isinstance(subject, Gang):
+            return replace(subject, request=_mapped(subject.request, lambda one: self._ruled(one, one.shape)))
+        job = subject
+        return replace(job, request=_mapped(job.request, lambda one: self._ruled(one, _in_namespace(job, one))))
+
+    def _ruled(self, pod_set: PodSet, shape: Shape) -> PodSet:
+        shape = self.volumes.ruled(shape)
+        kind = shape.kind
+        if kind is not None and shape.rules is None and self.neighbours.keeps_away(kind):
+            shape = shape.ruled(PodRules(kind), kind)
+        return pod_set if shape is pod_set.shape else replace(pod_set, shape=shape)
+
+
+def _in_namespace(job: GivenJob, pod_set: PodSet) -> Shape:
+    """The shape with rules as they are in the job's own namespace: templates are read without one."""
+    template = job.templates.get(pod_set.name)
+    if job.namespace == NAMESPACE or pod_set.shape.kind is None or not isinstance(template, dict):
+        return pod_set.shape
+    labels = (template.get("metadata") or {}).get("labels") or {}
+    return with_rules(pod_set.shape, job.namespace, labels, template.get("spec") or {})
+
+
+def _mapped(request: Request, change: Callable[[PodSet], PodSet]) -> Request:
+    return Request(tuple(_mapped_group(group, change) for group in request.groups))
+
+
+def _mapped_group(group: Group, change: Callable[[PodSet], PodSet]) -> Group:
+    members = tuple(change(one) if isinstance(one, PodSet) else _mapped_group(one, change) for one in group.members)
+    same = all(new is old for new, old in zip(members, group.members, strict=True))
+    return group if same else replace(group, members=members)
