@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..model.cluster_queue import Selector
 from ..model.shape import Requirement
 from .field import Field
-from .kueue.objects.rules.values import check_selector
+from .selector_checks import check_selector
 
 
 def read_selector(selector: Field) -> Selector:

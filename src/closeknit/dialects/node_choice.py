@@ -2,7 +2,7 @@
 
 The rules are those of the Kubernetes API. A requirement that breaks one of them would match nothing, or everything,
 and the pod would wait without a visible reason; so it is refused here, where the message can name the field.
-Pod affinity and topology spread are not read.
+Pod affinity and topology spread are in `pod_choice`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Validate a pod template's spec and convert it to the shape of its pods; see also `node_choice`.
+"""Validate a pod template's spec and convert it to the shape of its pods; see also `node_choice` and `pod_choice`.
 
 Kubernetes would refuse most of what is refused here, but only when the object is created, and some of it (a
 request named `pods`) only when Kueue creates a Workload from it.
@@ -19,6 +19,7 @@ from . import core
 from .field import Field, shown
 from .known_fields import CONTAINER, NEEDS, POD_SPEC
 from .node_choice import check_choice
+from .pod_choice import check_pod_choice
 from .pod_rules import with_rules
 
 NAMESPACE = "default"
@@ -59,6 +60,7 @@ def read_shape(spec: Field) -> Shape | None:
     _check_needs(spec.at("resources"))
     check_quantities(spec.at("overhead"))
     check_choice(spec)
+    check_pod_choice(spec)
     if spec.report.noted > before:
         return None
     wire = spec.decode(core.PodSpec)

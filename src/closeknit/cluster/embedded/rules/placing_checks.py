@@ -9,18 +9,13 @@ from collections.abc import Sequence
 
 from ....dialects.field import Field
 from ....dialects.node_choice import EFFECTS, FIELD_OPERATORS, LABEL_OPERATORS, NODE_NAME, TOLERATION_OPERATORS
+from ....dialects.pod_choice import MAX_WEIGHT, PREFERRED, REQUIRED, UNSATISFIABLE
+from ....dialects.selector_checks import SELECTOR_OPERATORS
 from ....model.label_names import is_label_value, is_qualified_name
 from ....model.shape import whole_number
 from .causes import Causes
 from .metadata import check_labels
 
-REQUIRED, PREFERRED = (
-    "requiredDuringSchedulingIgnoredDuringExecution",
-    "preferredDuringSchedulingIgnoredDuringExecution",
-)
-SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
-UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")
-MAX_WEIGHT = 100
 _NAME = "must be a qualified name such as example.com/rack"
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from ....dialects.field import Field
+from ....dialects.pod_choice import REQUIRED
 from ...port import Raw
 from .causes import Causes
-from .placing_checks import REQUIRED
 from .pods import with_tolerations
 from .settings import AdmissionSettings
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....field import Field, shown
+from ....selector_checks import check_selector
 from ..cluster_queues import ClusterQueueSpec
 from ..versions import V1BETA2
 from .limits import check_limits
@@ -14,7 +15,6 @@ from .values import (
     check_given,
     check_optional_reference,
     check_reference,
-    check_selector,
     check_spelling,
     check_weight,
     check_word,

@@ -16,12 +16,12 @@ from typing import Any
 from .....model.label_names import MAX_NAME, MAX_PREFIX, QUALIFIED_NAME, SHORT_NAME, SUBDOMAIN
 from ....field import INT32_MAX, Field, shown, step
 from ....node_choice import EFFECTS, LABEL_NAME, one_of
+from ....selector_checks import SELECTOR_OPERATORS
 from ...validation import MAX_GROUP, MAX_INDEX_LABEL, MAX_LEVEL
 
 OPERATORS = ("Equal", "Exists")
 """Operators of tolerations in Kueue's kinds; pods have more."""
 
-SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 NAME_REMEDY = f"use lower-case letters, digits, dashes and dots, at most {MAX_PREFIX} characters"
 
 
