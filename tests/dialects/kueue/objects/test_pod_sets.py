@@ -6,6 +6,7 @@ import pytest
 
 from closeknit.dialects.kueue.objects import workload
 from closeknit.dialects.kueue.objects.pod_sets import template_digest
+from closeknit.dialects.kueue.objects.wire import Unreadable
 from closeknit.model.container import Container
 from closeknit.model.request import Constraint, Group, Layer, PodSet, Ranks, Request
 from closeknit.model.shape import Shape, Toleration
@@ -147,3 +148,9 @@ def test_the_digest_of_a_template_is_short_stable_and_independent_of_spelling() 
     assert len(template_digest(two)) == 16
     other = {**two, "containers": [asks(cpu=2, memory="1Gi"), asks(cpu=1)]}
     assert template_digest(two) != template_digest(other)
+
+
+def test_rules_of_the_wrong_type_are_one_kind_of_error_and_nulls_are_left_out() -> None:
+    assert shape(containers=[None]).rules is None
+    with pytest.raises(Unreadable, match="hostPort"):
+        shape(containers=[{"name": "c", "ports": [{"hostPort": "http"}]}])

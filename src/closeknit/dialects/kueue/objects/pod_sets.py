@@ -24,7 +24,7 @@ from ...pod_rules import with_rules
 from ..keys import MAIN
 from ..per_replica import with_own_keys
 from ..topology_request import Grouped, TopologyRequest, grouped
-from .wire import Wire, convert, without_nulls
+from .wire import Unreadable, Wire, convert, without_nulls
 
 KEPT = 4096
 """Size of the cache of pod templates."""
@@ -99,7 +99,12 @@ def _template_pod(template: dict[str, Any], namespace: str) -> TemplatePod:
 @lru_cache(maxsize=KEPT)
 def _labelled_pod(text: bytes, namespace: str, labels: tuple[tuple[str, str], ...]) -> TemplatePod:
     pod = _pod(text)
-    return replace(pod, shape=with_rules(pod.shape, namespace, dict(labels), msgspec.json.decode(text)))
+    try:
+        return replace(
+            pod, shape=with_rules(pod.shape, namespace, dict(labels), without_nulls(msgspec.json.decode(text)))
+        )
+    except msgspec.ValidationError as error:
+        raise Unreadable(str(error)) from error
 
 
 @lru_cache(maxsize=KEPT)
