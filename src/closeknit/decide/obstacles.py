@@ -6,7 +6,6 @@ workload itself, its LocalQueue, its ClusterQueue, or the other workloads; they 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Hashable
 from heapq import nsmallest
 from typing import NamedTuple
@@ -47,17 +46,6 @@ HINTS = (
     ("TAS flavor assigned", "give ClusterQueue {queue} one flavor with a topology for all resources of the pods"),
 )
 """What helps if no flavor fits the pods, by a part of the message."""
-
-
-CLAIM = re.compile(r'PersistentVolumeClaim "([^"]+)"( does not exist| is not bound| is being deleted|: )')
-OF_CLAIMS = {
-    " does not exist": "create PersistentVolumeClaim {claim} in namespace {namespace}",
-    " is not bound": "provide a PersistentVolume for PersistentVolumeClaim {claim}, or use a StorageClass with "
-    "volumeBindingMode WaitForFirstConsumer",
-    " is being deleted": "create PersistentVolumeClaim {claim} again once it is gone",
-    ": ": "create PersistentVolumeClaim {claim} again: its volume is gone",
-}
-"""What helps if no node can take the pods because of a claim; no change of the job is tried then."""
 
 
 def in_one_line(found: Prospects) -> str:
@@ -258,8 +246,6 @@ class Obstacles:
                 return self._of_namespace(one, queue, wait)
             case "NoMatchingFlavor":
                 return self._of_flavors(one, queue, wait)
-            case reason if reason in TRIED and (claim := CLAIM.search(wait.message)) is not None:
-                return OF_CLAIMS[claim[2]].format(claim=claim[1], namespace=one.namespace)
             case reason if reason in TRIED:
                 return self._tried(one) if tries else self._untried(one)
             case "PendingEvaluation":

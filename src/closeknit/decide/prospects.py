@@ -6,6 +6,7 @@ alone or together with the additional steps that it names.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -23,6 +24,15 @@ from .trial import Gap, Trial, raising
 ALL_MAY_GO = Preemption("LowerOrNewerEqualPriority", "Any")
 HIGHEST = 2**31 - 1
 BY_DOMAIN = "VictimsByDomain"
+CLAIM = re.compile(r'PersistentVolumeClaim "([^"]+)"( does not exist| is not bound| is being deleted|: )')
+OF_CLAIMS = {
+    " does not exist": "create PersistentVolumeClaim {claim} in namespace {namespace}",
+    " is not bound": "provide a PersistentVolume for PersistentVolumeClaim {claim}, or use a StorageClass with "
+    "volumeBindingMode WaitForFirstConsumer",
+    " is being deleted": "create PersistentVolumeClaim {claim} again once it is gone",
+    ": ": "create PersistentVolumeClaim {claim} again: its volume is gone",
+}
+"""What helps if no node can take the pods because of a claim; it goes before all other changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +80,17 @@ def prospects(whole: Trial, wait: Wait) -> Prospects:
         rooms,
         tuple(remedies),
         _least(whole, trial),
-        tuple(_labels(trial, empty)),
+        (*_claims(trial, wait), *_labels(trial, empty)),
         "" if never or is_reserved else leave_to_preempt(trial),
         is_reserved,
     )
+
+
+def _claims(trial: Trial, wait: Wait) -> Iterator[str]:
+    """What has to be done about a claim because of which no node can take the pods."""
+    found = CLAIM.search(wait.message)
+    if found is not None:
+        yield OF_CLAIMS[found[2]].format(claim=found[1], namespace=trial.one.namespace)
 
 
 def _least(whole: Trial, trial: Trial) -> str:
