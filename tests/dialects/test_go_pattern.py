@@ -84,6 +84,12 @@ def test_what_go_refuses_or_is_not_supported_is_refused(text: str, said: str) ->
         GoPattern(text)
 
 
+def test_the_end_of_an_empty_text_is_its_start_in_either_order() -> None:
+    assert GoPattern(r"\z^").search("")
+    assert not GoPattern(r"\z^").search("a")
+    assert GoPattern(r"^\z").search("")
+
+
 @pytest.mark.parametrize("text", ["(a+)+$", "(a|aa)+$", "(a*)*b", "a*a*a*a*a*a*a*b"])
 def test_no_expression_takes_exponential_time(text: str) -> None:
     pattern = GoPattern(text)

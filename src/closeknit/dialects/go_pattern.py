@@ -33,7 +33,7 @@ class GoPattern:
             if END in states:
                 return True
             states = self._after(states, char)
-        return self._code.accepts(states)
+        return self._code.accepts(states, at_start=not text)
 
     def _after(self, states: frozenset[int], char: str) -> frozenset[int]:
         found = self._next.get((states, char))
@@ -99,12 +99,12 @@ class _Code:
         reading = ((state, self._reads[state]) for state in states)
         return [self._then[state][0] for state, reads in reading if isinstance(reads, Chars) and reads.has(char)]
 
-    def accepts(self, states: frozenset[int]) -> bool:
-        """Whether these states are the end, now that the text has ended."""
+    def accepts(self, states: frozenset[int], at_start: bool) -> bool:
+        """Whether these states are the end, now that the text has ended; in an empty one that is its start, too."""
         found = states
         while True:
             ends = [one for one in found if isinstance(edge := self._reads[one], Edge) and edge.at_end]
-            more = found | self.closure([self._then[one][0] for one in ends], at_start=False)
+            more = found | self.closure([self._then[one][0] for one in ends], at_start)
             if more == found:
                 return END in found
             found = more
