@@ -32,8 +32,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 MOST_WARNINGS = 20
 
 KUBECTL = (
-    "kubectl get nodes,pods,namespaces,limitranges,runtimeclasses,priorityclasses,daemonsets,jobs,"
-    "resourceflavors,topologies.kueue.x-k8s.io,clusterqueues,localqueues,cohorts,admissionchecks,"
+    "kubectl get nodes,pods,namespaces,limitranges,runtimeclasses,priorityclasses,daemonsets,"
+    "persistentvolumeclaims,persistentvolumes,storageclasses,jobs,resourceflavors,topologies.kueue.x-k8s.io,"
+    "clusterqueues,localqueues,cohorts,admissionchecks,"
     "provisioningrequestconfigs,workloadpriorityclasses,workloads.kueue.x-k8s.io -A -o yaml > cluster.yaml"
 )
 """The command that saves a whole cluster to a file."""
