@@ -131,10 +131,16 @@ def values(case: Case, key: str, shape: Shape) -> list[str | None]:
     return [label(case, one, key) for one in names if all(label(case, one, at) == want for at, want in shape.selector)]
 
 
-@pytest.mark.parametrize("seed", [0, 82, 134])
+@pytest.mark.parametrize("seed", [0, 82, 134, 864])
 def test_groups_that_balance_one_another_or_leave_one_out_are_found(seed: int) -> None:
     case = random_case(seed, filters=True)
     assert place_groups(case.columns, case.trees, case.request, Policy(), surplus=False).fits
+
+
+@pytest.mark.parametrize("seed", [957, 1610])
+def test_pods_leave_the_nodes_to_others_that_can_use_no_other_ones(seed: int) -> None:
+    case = random_case(seed, filters=True)
+    assert place_groups(case.columns, case.trees, case.request, Policy(), steps=500, surplus=False).fits
 
 
 @EXAMPLES

@@ -106,8 +106,8 @@ class Put:
     def _shares(self, search: Search, count: int) -> Iterator[Share]:
         scope = search.scope_of(self.part)
         rows, aims = scope.all_rows(search.size), search.aims_of(self.part, scope)
-        room = search.trial.room(self.batch, rows)
-        yield from choices(rows, room, count, aims, search.order_of(self.part), search.alike)
+        room, others = search.trial.room(self.batch, rows), search.wanted_by_others(self.batch.shape, rows)
+        yield from choices(rows, room, count, aims, search.order_of(self.part), search.alike, others)
 
     def _counts(self, search: Search) -> range:
         """How many pods to place: as many as are needed, or fewer where batches after it can make up for it."""
@@ -201,7 +201,8 @@ def _in_order(search: Search, batch: Batch, rows: IntArray, coming: int) -> Iter
     able, room = rows[room > 0], room[room > 0]
     if not len(able):
         return
-    first = next(orders(able, room, 1, search.aims_of(batch.part), search.order_of(batch.part)))
+    others = search.wanted_by_others(batch.shape, able)
+    first = next(orders(able, room, 1, search.aims_of(batch.part), search.order_of(batch.part), others))
     spread = search.trial.fit(batch.shape).spread
     if spread is not None:
         first = first[np.argsort(spread.crowd(search.trial.columns.first_rows(able))[first], kind="stable")]

@@ -54,6 +54,17 @@ def domains(
             return
 
 
+def closed_rows(trial: GroupTrial, part: GroupPart, bounds: LevelBounds, around: Scope) -> IntArray:
+    """The rows of the domains inside a scope that are not offered to a part, because they hold too little of it."""
+    tree, inside = bounds.tree, around.inside(bounds.tree)
+    places = np.arange(inside.start, inside.stop) if isinstance(inside, slice) else inside
+    if bounds.required == ROOT:
+        return tree.rows[places]
+    level = _Level(trial, part, tree, bounds.required, inside, ())
+    offered = level.domains_of(np.flatnonzero(level.is_able()))
+    return tree.rows[places[~np.isin(tree.domain[bounds.required][places], offered)]]
+
+
 def _scope(tree: NodeTree, inside: slice | IntArray) -> Scope:
     if isinstance(inside, slice):
         return Scope(tree, inside.start, inside.stop)
@@ -97,16 +108,16 @@ class _Level:
 
     def ordered(self, order: Order) -> Iterator[int]:
         """The domains that may hold the part, best first. The trial has to be as it was for each that is asked for."""
-        at = np.flatnonzero(self._able())
+        at = np.flatnonzero(self.is_able())
         keys = self._keys(at, 1 if order == "binpack" else -1) if len(at) > 1 else []
         for piece in in_order(at, keys):
-            yield from self._domains(piece).tolist()
+            yield from self.domains_of(piece).tolist()
 
-    def _domains(self, at: IntArray) -> IntArray:
+    def domains_of(self, at: IntArray) -> IntArray:
         domains: IntArray = at + self.ids.start if isinstance(self.ids, slice) else self.ids[at]
         return domains
 
-    def _able(self) -> BoolArray:
+    def is_able(self) -> BoolArray:
         able = self._holds(self.part.wants)
         if not self.tree.all_real[self.level]:
             able &= self.tree.real[self.level][self.ids]
@@ -139,7 +150,7 @@ class _Level:
         if not len(running):
             return np.ones(self.count, dtype=np.bool_)
         homes = np.unique(self.tree.domain[self.level][running])
-        return np.isin(self._domains(np.arange(self.count)), homes) & (len(homes) == 1)
+        return np.isin(self.domains_of(np.arange(self.count)), homes) & (len(homes) == 1)
 
     def _keys(self, at: IntArray, sign: int) -> list[Key]:
         """Sort as a walk through the sorted tree: each level's domains by share, then by name."""
@@ -168,15 +179,15 @@ class _Level:
 
     def _above(self, level: int, at: IntArray) -> IntArray | None:
         """The domains of a higher level around these; None if it is one. They are in the order of the tree."""
-        above = self.tree.ancestors(self.level, self._domains(at), level)
+        above = self.tree.ancestors(self.level, self.domains_of(at), level)
         return None if above[0] == above[-1] else above
 
     def _amounts(self, level: int, at: IntArray) -> tuple[IntArray, IntArray] | None:
         """The domains of a level around these and what they have free of what the part needs; None if it is one."""
         wanted = self.part.wanted
         if level == self.level and self.starts is not None:
-            return self._domains(at), self._free()[wanted, at]
-        ids = self._domains(at) if level == self.level else self._above(level, at)
+            return self.domains_of(at), self._free()[wanted, at]
+        ids = self.domains_of(at) if level == self.level else self._above(level, at)
         return None if ids is None else (ids, self.trial.free(self.tree).at[level][wanted, ids])
 
     def _share(self, level: int, sign: int, at: IntArray) -> FloatArray | None:
@@ -199,7 +210,7 @@ class _Level:
 
     def _crowd(self, spread: SpreadLimits, at: IntArray) -> IntArray:
         """How many pods are there already that topology spread counts: an emptier domain takes more."""
-        first = self.tree.rows[self.tree.begins[self.level][self._domains(at)]]
+        first = self.tree.rows[self.tree.begins[self.level][self.domains_of(at)]]
         return spread.crowd(self.trial.columns.first_rows(first))
 
     def _aimed(self, aim: Aim, at: IntArray) -> FloatArray | None:

@@ -33,15 +33,24 @@ Share = tuple[IntArray, IntArray]
 
 
 def choices(
-    rows: IntArray, room: IntArray, count: int, aims: Sequence[Aim], order: Order, alike: Callable[[IntArray], IntArray]
+    rows: IntArray,
+    room: IntArray,
+    count: int,
+    aims: Sequence[Aim],
+    order: Order,
+    alike: Callable[[IntArray], IntArray],
+    others: IntArray | None = None,
 ) -> Iterator[Share]:
-    """Ways to put `count` pods on these rows, best first. `alike` numbers rows; equal numbers are interchangeable."""
+    """Ways to put `count` pods on these rows, best first. `alike` numbers rows; equal numbers are interchangeable.
+
+    With `others`, rows that other pods can use less come first.
+    """
     keep = room > 0
-    rows, room = rows[keep], np.minimum(room[keep], count)
+    rows, room, others = rows[keep], np.minimum(room[keep], count), None if others is None else others[keep]
     if np.add.reduce(room) < count:
         return
     tried: set[bytes] = set()
-    for listed in orders(rows, room, count, aims, order):
+    for listed in orders(rows, room, count, aims, order, others):
         share = _filled(rows, room, listed, count)
         key = share[0].tobytes() + share[1].tobytes()
         if key not in tried:
@@ -60,9 +69,13 @@ def best(rows: IntArray, room: IntArray, count: int, aims: Sequence[Aim], order:
     return _filled(rows, room, next(orders(rows, room, count, aims, order)), count)
 
 
-def orders(rows: IntArray, room: IntArray, count: int, aims: Sequence[Aim], order: Order) -> Iterator[IntArray]:
+def orders(
+    rows: IntArray, room: IntArray, count: int, aims: Sequence[Aim], order: Order, others: IntArray | None = None
+) -> Iterator[IntArray]:
     """Orders in which the rows may be filled, the best first."""
-    ways = (room, -room) if order == "binpack" else (-room, room)
+    ways = [room, -room] if order == "binpack" else [-room, room]
+    if others is not None:
+        ways.insert(0, others)
     if aims:
         for way in ways:
             listed = np.argsort(way, kind="stable")

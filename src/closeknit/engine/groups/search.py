@@ -1,12 +1,13 @@
 """The search: take the first alternative of every item, and come back where a later one finds none.
 
 When an item has no alternative left, the search returns not to the item just before it but to the last one that could
-change anything: one that chose a domain around it, or that took nodes it could have used.
+change anything: one that chose a domain around it, that took nodes it could have used, or whose pods a rule connects
+with its own.
 
 The first passes are hasty: they try few ways to put pods on nodes, and leave a domain after some steps even if not
-everything in it was tried. The last pass tries everything. So a domain that is too small by a little does not use up
-the steps that a later one needs. A pass that has tried every alternative proves that there is no placement; a search
-that ends at its bound of steps has only found none.
+everything in it was tried. One of them takes nodes first that other pods cannot use. The last pass tries everything. So
+a domain that is too small by a little does not use up the steps that a later one needs. A pass that has tried every
+alternative proves that there is no placement; a search that ends at its bound of steps has only found none.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ import numpy as np
 
 from ...model.request import Order
 from ...model.settings import SEARCH_STEPS
+from ...model.shape import Shape
 from ...state.node_tree import ROOT
 from ...state.table import BoolArray, IntArray
 from .agenda import Choose, Even, Include, Item, Put, Total
 from .below import Below
+from .domains import closed_rows
 from .fill import Aim, Share
 from .obstacle import MOST_STOPS, SearchStop
 from .parts import Batch, GroupPart, Trees
@@ -35,9 +38,11 @@ class Haste(NamedTuple):
 
     ways: int | None = None
     steps: int | None = None
+    yields: bool = False
+    """Whether nodes that pods of other shapes cannot use come first."""
 
 
-PASSES = (Haste(4, 100), Haste(8, 1_000), Haste(64, 5_000), Haste())
+PASSES = (Haste(4, 100), Haste(4, 100, yields=True), Haste(8, 1_000), Haste(64, 5_000), Haste())
 
 
 class OutOfSteps(Exception):  # noqa: N818 - an outcome, not a fault
@@ -71,6 +76,8 @@ class Search:
         if self.trial.ruled:
             items = [*items, Even(self.top)]
         for self._haste in PASSES:
+            if self._haste.yields and len(self.top.all_wants) == 1:
+                continue
             self._has_skipped, self._began = False, self.taken
             if self._pass(items):
                 return True
@@ -130,15 +137,15 @@ class Search:
         self._has_skipped = self._has_skipped or next(found, None) is not None
 
     def _late(self, items: Sequence[Item], since: Sequence[int], at: int) -> int | None:
-        """The outermost choice that took too many steps: a domain; with half as many, a part that may be left out."""
+        """The outermost choice that took too many steps: a domain, or sooner a part that may be left out."""
         steps = self._haste.steps
         if steps is None or self.taken - self._began <= steps // 2 + 2 * len(items):
             return None
         around = {one.at for one in items[at].part.lineage()}
         for place in range(at):
             item, spent = items[place], self.taken - since[place] - 2 * len(items)
-            is_late = isinstance(item, Choose) and spent > steps
-            if is_late or (isinstance(item, Include) and item.part.at in around and spent > steps // 2):
+            left_out = steps // 2 if item.part.at in around else steps * 3 // 4
+            if isinstance(item, Choose | Include) and spent > (steps if isinstance(item, Choose) else left_out):
                 self._has_skipped = True
                 return place
         return None
@@ -146,10 +153,12 @@ class Search:
     def _causes(self, items: Sequence[Item], at: int) -> set[int]:
         """The items before this one that decided what it could choose from."""
         item = items[at]
+        if isinstance(item, Even):
+            uneven = [batch.shape for batch in self.placed if not self.is_even(batch)]
+            return {place for place in range(at) if self._is_counted(items[place], uneven)}
         lineage = {part.at for part in item.part.lineage()}
         siblings = {one.at for part in item.part.lineage() if part.above is not None for one in part.above.parts}
-        region = np.zeros(self.size, dtype=np.bool_)
-        region[self._region(item).all_rows(self.size)] = True
+        region = self._contested(item)
         totals = [part for part in item.part.lineage() if part.total]
         found: set[int] = set()
         for place in range(at):
@@ -160,31 +169,52 @@ class Search:
                 case _ if isinstance(item, Total):
                     relevant = item.part in other.part.lineage()
                 case Include():
-                    relevant = other.part.at in siblings or other.part.at in lineage
+                    relevant = other.part.at in siblings or other.part.at in lineage or self._reaches(other, item)
                 case Choose():
                     relevant = other.part.at in lineage
                 case Total():
                     relevant = False
                 case Put():
-                    rows = self.placed.get(other.batch, (np.empty(0, dtype=np.int64),))[0]
-                    relevant = other.part is item.part or self._matters(item, other, rows, region)
+                    relevant = other.part is item.part or self._matters(item, other, region)
             if relevant:
                 found.add(place)
         return found
 
-    def _matters(self, item: Item, other: Put, rows: IntArray, region: BoolArray) -> bool:
-        if not len(rows):
-            return False
-        if self.trial.ruled or self._is_apart(item.part, other.part):
+    def _is_counted(self, item: Item, shapes: Sequence[Shape]) -> bool:
+        """Whether an item placed pods that the spread rules of these shapes count."""
+        spreads = [self.trial.fit(shape).spread for shape in shapes]
+        return isinstance(item, Put) and any(one is not None and one.counts(item.batch.shape.kind) for one in spreads)
+
+    def _matters(self, item: Item, other: Put, region: BoolArray) -> bool:
+        if self._reaches(other, item) and (isinstance(item, Put) or region.any()):
             return True
-        return bool(region[rows].any())
+        rows = self.placed.get(other.batch, (np.empty(0, dtype=np.int64),))[0]
+        return bool(len(rows)) and (self._is_apart(item.part, other.part) or bool(region[rows].any()))
+
+    def _reaches(self, other: Include | Put, item: Item) -> bool:
+        """Whether rules let the pods of one item decide about distant nodes of another."""
+        if not self.trial.ruled or isinstance(item, Include):
+            return False
+        mine = [item.batch.shape] if isinstance(item, Put) else item.part.all_wants
+        theirs = [other.batch.shape] if isinstance(other, Put) else other.part.all_wants
+        return any(self.trial.reaches(one, shape) for one in theirs for shape in mine)
+
+    def _contested(self, item: Item) -> BoolArray:
+        """The rows on which pods of others may leave an item fewer alternatives."""
+        region = np.zeros(self.size, dtype=np.bool_)
+        part, around = item.part, self.scope_around(item.part)
+        if isinstance(item, Put):
+            rows = self.scope_of(part).all_rows(self.size)
+            region[rows] = self.trial.is_short(item.batch, rows)
+        elif part.bounds is None or (part.above is not None and part.above.apart is not None):
+            region[around.all_rows(self.size)] = True
+        elif not isinstance(item, Include):
+            region[closed_rows(self.trial, part, part.bounds, around)] = True
+        return region
 
     def _is_apart(self, part: GroupPart, other: GroupPart) -> bool:
         """Whether some group keeps two parts in different domains."""
         return any(one.apart is not None and one in other.lineage() for one in part.lineage())
-
-    def _region(self, item: Item) -> Scope:
-        return self.scope_of(item.part) if isinstance(item, Put) else self.scope_around(item.part)
 
     def step(self) -> None:
         self.taken += 1
@@ -253,6 +283,16 @@ class Search:
 
     def order_of(self, part: GroupPart) -> Order:
         return part.order or self.default_order
+
+    def wanted_by_others(self, shape: Shape, rows: IntArray) -> IntArray | None:
+        """How many pods of other shapes each of these rows could hold; None while that does not decide."""
+        if not self._haste.yields:
+            return None
+        found = np.zeros(len(rows), dtype=np.int64)
+        for other, count in self.top.all_wants.items():
+            if other != shape:
+                found += np.minimum(self.trial.fit(other).pods[rows], count)
+        return found
 
     def aims_of(self, part: GroupPart, inside: Scope = EVERYTHING) -> list[Aim]:
         """The preferred levels of a part and those around it, innermost first, with the domains used already.

@@ -11,8 +11,8 @@ import numpy as np
 from ...model.shape import Shape
 from ...state.node_tree import NodeTree
 from ...state.snapshot import Snapshot
-from ...state.table import IntArray
-from ..filters.limits import most_by_rules
+from ...state.table import BoolArray, IntArray
+from ..filters.limits import most_by_rules, reaches
 from ..fit import Fit, fit_of
 from ..policy import Policy
 from .counts import DomainCounts, DomainFree
@@ -26,6 +26,7 @@ class GroupTrial:
         self.columns, self.policy, self.ruled = columns, policy, ruled
         self._fits: dict[Shape, Fit] = {}
         self._free: list[DomainFree] = []
+        self._reaches: dict[tuple[Shape, Shape], bool] = {}
 
     def fit(self, shape: Shape) -> Fit:
         """The pods of a shape that each row holds, up to date."""
@@ -59,6 +60,24 @@ class GroupTrial:
         if fit.spread is None:
             return pods
         return np.minimum(pods, fit.spread.room(self.columns.first_rows(rows), coming=coming))
+
+    def is_short(self, batch: Batch, rows: IntArray) -> BoolArray:
+        """Which of these rows have free amounts for fewer pods of a batch than it could use there."""
+        fit = self.fit(batch.shape)
+        if fit.rules is None:
+            return np.asarray(fit.pods[rows] < batch.count)
+        first = self.columns.first_rows(rows)
+        holds, caps = self.policy.fit(self.columns, fit.shape, first, fit.view[:, rows]), fit.rules.caps(first)
+        return np.asarray(holds < (batch.count if caps is None else np.minimum(batch.count, caps)))
+
+    def reaches(self, other: Shape, shape: Shape) -> bool:
+        """Whether pods of another shape may decide where pods of a shape go, beyond the nodes that they take."""
+        known = self._reaches.get((other, shape))
+        if known is None:
+            rules = self.policy.seen(shape).rules
+            known = rules is not None and reaches(other.kind, rules, self.columns.neighbours.namespaces)
+            self._reaches[other, shape] = known
+        return known
 
     def has_rules(self, batch: Batch) -> bool:
         """Whether each pod of the batch changes where the next may go."""
