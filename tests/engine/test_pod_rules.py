@@ -342,3 +342,13 @@ def test_what_explains_a_refusal_counts_the_pods_that_one_pod_per_host_costs() -
     assert isinstance(found, Explanation)
     (cause,) = found.causes
     assert (cause.cause, cause.leaves, cause.pods) == ("podAntiAffinity among its own pods", 2, 6)
+
+
+def test_a_pod_that_wants_its_own_kind_near_is_refused_beside_one_that_keeps_it_away() -> None:
+    """Alone, each of the two could be the first. The second one to be bound finds a pod of its kind elsewhere."""
+    near, away = shape(affine(term(HOSTNAME))), shape(apart(term(HOSTNAME)))
+    both = Request.of([PodSet("near", 1, near, ANYWHERE), PodSet("away", 1, away, ANYWHERE)])
+    found = place(cluster(), both, Policy())
+    assert not found.fits
+    assert "pods of near could not start once the others run" in str(found.reason)
+    assert all(place(cluster(), Request.of([PodSet("one", 1, pods, ANYWHERE)]), Policy()).fits for pods in (near, away))

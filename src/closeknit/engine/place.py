@@ -16,7 +16,8 @@ from ..model.reason import Reason, Why, reason
 from ..model.request import Constraint, Constraints, Group, PodSet, Replicas, Request
 from ..state.snapshot import Snapshot
 from .elastic import resize
-from .gang import assume, has_rules, holds, leader_assignment, place_gang, stated, worker_assignment
+from .fit import fit_of
+from .gang import assume, has_rules, holds, leader_assignment, leaves_of, place_gang, stated, worker_assignment
 from .policy import Policy
 from .replicas import place_replicas, replicas_fit, replicas_in
 from .together import NESTED, Steps, may_help, place_together, scarcest_first
@@ -84,17 +85,34 @@ def _in_order(snapshot: Snapshot, request: Request, policy: Policy) -> Result:
     checkpoint = snapshot.checkpoint()
     outcomes: list[PodSetOutcome] = []
     groups = _attracting_first(snapshot, request.groups, policy)
+    is_ruled = len(groups) > 1 and any(policy.seen(one.shape).rules is not None for one in request.pod_sets)
     try:
         for group in groups:
             placed = _place_group(snapshot, group, policy)
             outcomes += placed
             if any(outcome.reason is not None for outcome in placed):
                 break
-            if group is not groups[-1]:
+            if group is not groups[-1] or is_ruled:
                 _reserve(snapshot, placed)
+        else:
+            outcomes = [_checked(snapshot, outcome, policy) for outcome in outcomes] if is_ruled else outcomes
     finally:
         snapshot.rollback(checkpoint)
     return Result(tuple(outcomes))
+
+
+def _checked(snapshot: Snapshot, outcome: PodSetOutcome, policy: Policy) -> PodSetOutcome:
+    """The outcome, unless rules about other pods fail now that all are placed: pods are bound in any order.
+
+    A pod that attracts its own kind may be anywhere as the first one, and not once another one runs elsewhere.
+    """
+    shape = policy.seen(outcome.pod_set.shape)
+    if shape.rules is None or outcome.assignment is None:
+        return outcome
+    leaves, _ = leaves_of(snapshot, outcome.assignment)
+    if not len(leaves) or not fit_of(snapshot, outcome.pod_set.shape, None, policy).breaks_rules(leaves):
+        return outcome
+    return PodSetOutcome(outcome.pod_set, reason=reason(Why.RULES_AGAINST_EACH_OTHER, pod_set=outcome.pod_set.name))
 
 
 def _attracting_first(snapshot: Snapshot, groups: tuple[Group, ...], policy: Policy) -> list[Group]:

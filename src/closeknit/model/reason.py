@@ -50,6 +50,10 @@ class Why(Enum):
         'its pod affinity or topology spread cannot be honoured in topology "{topology}", which does not end at the '
         "host; add the level kubernetes.io/hostname"
     )
+    RULES_AGAINST_EACH_OTHER = (
+        "the rules of pods about one another do not hold for all pod sets together: pods of {pod_set} could not start "
+        "once the others run"
+    )
     NOT_FOUND_BY_RULES = "no placement was found within {steps} steps; {why}"
     # Groups of pods.
     NO_TOPOLOGY = 'group {group} names topology "{topology}", which does not exist'
