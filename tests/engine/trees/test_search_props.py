@@ -175,10 +175,10 @@ def test_counts_that_follow_a_search_equal_those_counted_anew(seed: int) -> None
         for shape in top.all_wants:
             found, fit = trial.counts(tree, shape), Fit(case.columns, shape, None, Policy())
             fit.refresh()
-            anew = DomainCounts(tree, fit)
-            anew.refresh()
+            fresh = DomainCounts(tree, fit)
+            fresh.refresh()
             assert trial.fit(shape).pods.tolist() == fit.pods.tolist()
-            assert [one.tolist() for one in found.at] == [one.tolist() for one in anew.at]
+            assert [one.tolist() for one in found.at] == [one.tolist() for one in fresh.at]
         free = DomainFree(tree, case.columns)
         free.refresh()
         assert [one.tolist() for one in trial.free(tree).at] == [one.tolist() for one in free.at]
