@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from closeknit.dialects.kueue.objects import workload
-from closeknit.dialects.kueue.objects.pod_sets import template_digest
+from closeknit.dialects.kueue.objects.pod_sets import WirePodSet, asked, template_digest
 from closeknit.dialects.kueue.objects.wire import Unreadable
 from closeknit.model.container import Container
 from closeknit.model.request import Constraint, Group, Layer, PodSet, Ranks, Request
@@ -154,3 +154,9 @@ def test_rules_of_the_wrong_type_are_one_kind_of_error_and_nulls_are_left_out() 
     assert shape(containers=[None]).rules is None
     with pytest.raises(Unreadable, match="hostPort"):
         shape(containers=[{"name": "c", "ports": [{"hostPort": "http"}]}])
+
+
+@pytest.mark.parametrize("metadata", [True, {"labels": ["a"]}, {"annotations": {"a": 1}}])
+def test_metadata_of_the_wrong_type_is_the_same_kind_of_error(metadata: Any) -> None:
+    with pytest.raises(Unreadable):
+        asked([WirePodSet("main", 1, template={"metadata": metadata})], is_old=False)

@@ -24,7 +24,7 @@ from ...pod_rules import with_rules
 from ..keys import MAIN
 from ..per_replica import with_own_keys
 from ..topology_request import Grouped, TopologyRequest, grouped
-from .wire import Unreadable, Wire, convert, without_nulls
+from .wire import Unreadable, Wire, WireMeta, convert, without_nulls
 
 KEPT = 4096
 """Size of the cache of pod templates."""
@@ -80,8 +80,8 @@ def _grouped(wire: WirePodSet, pod: TemplatePod, is_old: bool, order: str) -> Gr
     if is_old:
         request.layers = None
     count = 1 if wire.count is None else wire.count
-    notes, ranks = (wire.template.get("metadata") or {}).get("annotations") or {}, request.ranks()
-    constraint = with_own_keys(request.constraint(), notes, count, ranks, order)
+    ranks = request.ranks()
+    constraint = with_own_keys(request.constraint(), _meta(wire.template).annotations, count, ranks, order)
     pod_set = PodSet(wire.name or MAIN, count, pod.shape, constraint, ranks)
     return pod_set, request.pod_set_group_name
 
@@ -92,8 +92,12 @@ def _part(wire: WirePodSet, pod: TemplatePod) -> WorkloadPodSet:
 
 def _template_pod(template: dict[str, Any], namespace: str) -> TemplatePod:
     """One pod of a template. Its labels are its own; everything else is shared with templates of equal spec."""
-    labels = (template.get("metadata") or {}).get("labels") or {}
-    return _labelled_pod(_encode(template.get("spec") or {}), namespace, tuple(sorted(labels.items())))
+    labels = tuple(sorted(_meta(template).labels.items()))
+    return _labelled_pod(_encode(template.get("spec") or {}), namespace, labels)
+
+
+def _meta(template: dict[str, Any]) -> WireMeta:
+    return convert(template.get("metadata") or {}, WireMeta)
 
 
 @lru_cache(maxsize=KEPT)
