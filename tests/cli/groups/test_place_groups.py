@@ -269,6 +269,22 @@ def test_pods_that_keep_apart_by_host_are_not_placed_on_one(run: Run) -> None:
     assert len({one["node"] for one in found["bindings"]}) == 2
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_pods_that_ask_for_nothing_go_where_other_pods_of_their_group_let_them(
+    run: Run, order: tuple[int, int]
+) -> None:
+    hostile, plain = kai_pods("g", 2)
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "plain"}}}
+    hostile["spec"]["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    plain["metadata"].setdefault("labels", {})["app"] = "plain"
+    pods = [[hostile, plain][at] for at in order]
+    names = [f"g-{at}" for at in range(2)]
+    for pod_, name in zip(pods, names, strict=True):
+        pod_["metadata"]["name"] = name
+    found = plan(run, [kai_group("g", minMember=2), *pods], nodes({"z": {"r": {"n1": 4, "n2": 4}}}))
+    assert len({one["node"] for one in found["bindings"]}) == 2
+
+
 def test_a_running_pod_keeps_others_off_its_host_and_out_of_a_rack_without_another(run: Run) -> None:
     group = kai_group("g", minMember=2, topologyConstraint={"topology": "network", "requiredTopologyLevel": RACK})
     running = apart([pod("other", node="NC1")])

@@ -7,10 +7,11 @@ each inside the domain that its group has. The columns are left as they were.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ...model.pod_rules import PodRules
 from ...model.reason import Reason, Why, reason
 from ...model.request import Order, Request
 from ...model.settings import SEARCH_STEPS
@@ -71,6 +72,8 @@ def place_groups(
     surplus: bool = True,
 ) -> GroupResult:
     """Find nodes for all minimums of a request, then, with `surplus`, for as much of the rest as fits."""
+    if any(one.shape.kind is not None and one.shape.kind.anti for one in request.pod_sets):
+        request = _kept_away(columns, request)
     top = RequestReader(columns, trees).read(request)
     if isinstance(top, Reason):
         return GroupResult(reason=top)
@@ -87,6 +90,18 @@ def place_groups(
         return _refusal(search, start, Why.NOT_FOUND)
     finally:
         trial.undo(start)
+
+
+def _kept_away(columns: Snapshot, request: Request) -> Request:
+    """The request with rules for pods that ask for nothing, but that other pods of it keep away."""
+    namespaces = columns.neighbours.namespaces
+    terms = [term for one in request.pod_sets if one.shape.kind is not None for term in one.shape.kind.anti]
+    changed = []
+    for one in request.pod_sets:
+        kind = one.shape.kind
+        if one.shape.rules is None and kind is not None and any(kind.is_in(term, namespaces) for term in terms):
+            changed.append(replace(one, shape=one.shape.ruled(PodRules(kind), kind)))
+    return request.changed(changed) if changed else request
 
 
 def commit(columns: Snapshot, result: GroupResult) -> None:
