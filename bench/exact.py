@@ -22,7 +22,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from closeknit.engine.fit import fit_of
-from closeknit.engine.groups.agenda import Choose, Include, Item, Put, agenda_of
+from closeknit.engine.groups.agenda import Choose, Include, Item, Put
 from closeknit.engine.groups.parts import Batch, GroupPart, RequestReader
 from closeknit.engine.groups.place import GroupResult, place_groups
 from closeknit.engine.groups.search import OutOfSteps, Search
@@ -211,7 +211,7 @@ def placed_greedily(case: Case, top: GroupPart, steps: int) -> bool:
     trial = GroupTrial(case.columns, Policy(), any(one.shape.rules is not None for one in case.request.pod_sets))
     start = trial.mark()
     try:
-        return Greedy(trial, case.trees, top, "binpack", steps).run(agenda_of(top))
+        return Greedy(trial, case.trees, top, "binpack", steps).run()
     except OutOfSteps:
         return False
     finally:

@@ -29,7 +29,6 @@ from ..state.snapshot import Snapshot
 from ..state.table import IntArray
 from .fit import fit_of
 from .gang import merged, summed
-from .groups.agenda import agenda_of
 from .groups.counts import DomainFree
 from .groups.parts import Batch, GroupPart, RequestReader
 from .groups.search import OutOfSteps, Search
@@ -101,7 +100,7 @@ def place_together(snapshot: Snapshot, request: Request, policy: Policy, steps: 
     found = Search(trial, trees, top, steps=min(steps.left, STEPS))
     start = trial.mark()
     try:
-        return parts.places(found) if found.run(agenda_of(top)) else None
+        return parts.places(found) if found.run() else None
     except OutOfSteps:
         return None
     finally:

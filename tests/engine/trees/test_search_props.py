@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from closeknit.engine.fit import Fit
-from closeknit.engine.groups.agenda import agenda_of
 from closeknit.engine.groups.counts import DomainCounts, DomainFree
 from closeknit.engine.groups.domains import in_order
 from closeknit.engine.groups.parts import GroupPart, RequestReader
@@ -143,6 +142,12 @@ def test_pods_leave_the_nodes_to_others_that_can_use_no_other_ones(seed: int) ->
     assert place_groups(case.columns, case.trees, case.request, Policy(), steps=500, surplus=False).fits
 
 
+@pytest.mark.parametrize("seed", [617, 1370])
+def test_what_failed_before_is_decided_first(seed: int) -> None:
+    case = random_case(seed, filters=True)
+    assert place_groups(case.columns, case.trees, case.request, Policy(), steps=2_000, surplus=False).fits
+
+
 @EXAMPLES
 @given(seed=seeds)
 def test_a_search_leaves_every_column_as_it_was(seed: int) -> None:
@@ -168,7 +173,7 @@ def test_counts_that_follow_a_search_equal_those_counted_anew(seed: int) -> None
     assert isinstance(top, GroupPart)
     trial = GroupTrial(case.columns, Policy())
     try:
-        Search(trial, case.trees, top, steps=500).run(agenda_of(top))
+        Search(trial, case.trees, top, steps=500).run()
     except OutOfSteps:
         """What was taken so far is in the columns."""
     for tree in case.trees.values():

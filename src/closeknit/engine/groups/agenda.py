@@ -7,12 +7,13 @@
 
 An item offers its alternatives one by one; the search takes the first, goes on, and comes back for the next one if a
 later item finds nothing. Larger parts come first, because small ones fit into what they leave, and parts that are bound
-to a narrow domain come before those that may go anywhere. The order does not depend on the order in the file.
+to a narrow domain come before those that may go anywhere. A search that begins again puts first what failed most. The
+order does not depend on the order in the file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +28,9 @@ from .scope import Scope
 if TYPE_CHECKING:
     from .search import Search
 
+Failures = Mapping[int | Batch, int]
+"""How often a search found nothing for something below a part, by its number, or for a batch."""
+NONE_FAILED: Failures = {}
 NOTHING: Share = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
 
@@ -213,34 +217,38 @@ def _in_order(search: Search, batch: Batch, rows: IntArray, coming: int) -> Iter
             yield int(able[at])
 
 
-def agenda_of(part: GroupPart) -> list[Item]:
-    """The items of a part and everything below it, the hardest first."""
+def agenda_of(part: GroupPart, failures: Failures = NONE_FAILED) -> list[Item]:
+    """The items of a part and everything below it, the hardest first: what failed most, then the largest."""
     items: list[Item] = []
-    above = part.above
-    if above is not None and above.needed_parts < len(above.parts):
-        items.append(Include(part))
-    if part.bounds is not None or (above is not None and above.apart is not None):
+    if part.bounds is not None or (part.above is not None and part.above.apart is not None):
         items.append(Choose(part))
     if len(part.parts) + len(part.batches) == 1:
-        items += agenda_of(part.parts[0]) if part.parts else [Put(part.batches[0])]
+        items += _included(part.parts[0], failures) if part.parts else [Put(part.batches[0])]
     else:
-        items += _sorted_items(part)
+        items += _sorted_items(part, failures)
     return [*items, Total(part)] if part.total else items
 
 
-def _sorted_items(part: GroupPart) -> Iterator[Item]:
-    below = [(_hardness(one), one.label, agenda_of(one)) for one in part.parts]
+def _sorted_items(part: GroupPart, failures: Failures) -> Iterator[Item]:
+    below = [(_hardness(one, failures), one.label, _included(one, failures)) for one in part.parts]
     if part.batches:
-        puts: list[Item] = [Put(batch) for batch in sorted(part.batches, key=_size)]
-        below.append(((1.0, -float(part.minimum)), "", puts))
+        batches = sorted(part.batches, key=lambda batch: (-failures.get(batch, 0), *_size(batch)))
+        failed = max(failures.get(batch, 0) for batch in batches)
+        puts: list[Item] = [Put(batch) for batch in batches]
+        below.append(((-failed, 1.0, -float(part.minimum)), "", puts))
     for _, _, more in sorted(below, key=lambda entry: (entry[0], entry[1])):
         yield from more
 
 
-def _hardness(part: GroupPart) -> tuple[float, ...]:
-    """Bound parts first, then by size, largest first."""
+def _included(part: GroupPart, failures: Failures) -> list[Item]:
+    above, items = part.above, agenda_of(part, failures)
+    return [Include(part), *items] if above is not None and above.needed_parts < len(above.parts) else items
+
+
+def _hardness(part: GroupPart, failures: Failures) -> tuple[float, ...]:
+    """What failed most, then bound parts, then by size, largest first."""
     bound = part.bounds is not None and part.bounds.required != ROOT
-    return (0.0 if bound else 1.0, -float(part.pods), -float(part.need.max(initial=0)))
+    return (-failures.get(part.at, 0), 0.0 if bound else 1.0, -float(part.pods), -float(part.need.max(initial=0)))
 
 
 def _size(batch: Batch) -> tuple[float, str]:

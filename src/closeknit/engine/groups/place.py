@@ -18,7 +18,7 @@ from ...model.settings import SEARCH_STEPS
 from ...state.snapshot import Snapshot
 from ...state.table import IntArray
 from ..policy import Policy
-from .agenda import NOTHING, Include, agenda_of
+from .agenda import NOTHING, agenda_of
 from .fill import Share, best
 from .obstacle import GroupObstacle, obstacle_of
 from .parts import Batch, GroupPart, RequestReader, Trees
@@ -81,7 +81,7 @@ def place_groups(
     search = Search(trial, trees, top, order, steps)
     start = trial.mark()
     try:
-        if not search.run(agenda_of(top)):
+        if not search.run():
             return _refusal(search, start, Why.GROUP_DOES_NOT_FIT)
         if surplus and top.all_wants != top.wants:
             _add_surplus(search, top)
@@ -154,16 +154,15 @@ def _add_part(search: Search, part: GroupPart) -> None:
 
 
 def _added(search: Search, part: GroupPart) -> bool:
-    items = [item for item in agenda_of(part) if not (isinstance(item, Include) and item.part is part)]
     search.included[part.at] = True
     mark = search.trial.mark()
     try:
-        if search.run(items):
+        if search.run(part):
             return True
     except OutOfSteps:
         pass
     search.trial.undo(mark)
-    for item in items:
+    for item in agenda_of(part):
         item.forget(search)
     search.included[part.at] = False
     return False

@@ -5,13 +5,15 @@ change anything: one that chose a domain around it, that took nodes it could hav
 with its own.
 
 The first passes are hasty: they try few ways to put pods on nodes, and leave a domain after some steps even if not
-everything in it was tried. One of them takes nodes first that other pods cannot use. The last pass tries everything. So
-a domain that is too small by a little does not use up the steps that a later one needs. A pass that has tried every
-alternative proves that there is no placement; a search that ends at its bound of steps has only found none.
+everything in it was tried, so that a domain that is too small by a little does not use up the steps that a later one
+needs. Some of them take nodes first that other pods cannot use. From the third on, a pass decides first about what
+failed most in those before it. The last pass tries everything. A pass that has tried every alternative proves that
+there is no placement; a search that ends at its bound of steps has only found none.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -23,7 +25,7 @@ from ...model.settings import SEARCH_STEPS
 from ...model.shape import Shape
 from ...state.node_tree import ROOT
 from ...state.table import BoolArray, IntArray
-from .agenda import Choose, Even, Include, Item, Put, Total
+from .agenda import NONE_FAILED, Choose, Even, Include, Item, Put, Total, agenda_of
 from .below import Below
 from .domains import closed_rows
 from .fill import Aim, Share
@@ -40,9 +42,17 @@ class Haste(NamedTuple):
     steps: int | None = None
     yields: bool = False
     """Whether nodes that pods of other shapes cannot use come first."""
+    learned: bool = False
+    """Whether what failed most in earlier passes comes first."""
 
 
-PASSES = (Haste(4, 100), Haste(4, 100, yields=True), Haste(8, 1_000), Haste(64, 5_000), Haste())
+PASSES = (
+    Haste(4, 100),
+    Haste(4, 100, yields=True),
+    *(Haste(ways, steps, yields, True) for ways, steps in ((4, 200), (4, 400), (8, 1_000)) for yields in (False, True)),
+    Haste(64, 5_000, learned=True),
+    Haste(learned=True),
+)
 
 
 class OutOfSteps(Exception):  # noqa: N818 - an outcome, not a fault
@@ -71,15 +81,15 @@ class Search:
         self._has_skipped = False
         self._began = 0
 
-    def run(self, items: Sequence[Item]) -> bool:
-        """Decide all items; False if there is no way to do so. The trial keeps what was taken."""
-        if self.trial.ruled:
-            items = [*items, Even(self.top)]
+    def run(self, part: GroupPart | None = None) -> bool:
+        """Place a part, or everything; False if there is no way to do so. The trial keeps what was taken."""
+        failures = self._failures = Counter[int | Batch]()
         for self._haste in PASSES:
             if self._haste.yields and len(self.top.all_wants) == 1:
                 continue
             self._has_skipped, self._began = False, self.taken
-            if self._pass(items):
+            items = agenda_of(part or self.top, failures if self._haste.learned else NONE_FAILED)
+            if self._pass([*items, Even(self.top)] if self.trial.ruled else items):
                 return True
             if not self._has_skipped:
                 break
@@ -114,6 +124,9 @@ class Search:
                 at += 1
                 continue
             self._note(item, at)
+            self._failures.update(one.at for one in item.part.lineage())
+            if isinstance(item, Put):
+                self._failures[item.batch] += 1
             causes = self._causes(items, at) | blame.pop(at, set())
             target = max(causes, default=-1)
             for place in range(at, target, -1):
