@@ -80,6 +80,8 @@ def compile_server(server: Server, done: Path) -> None:
     folder = done.parent / f"{module.path.replace('/', '-')}-{module.version}"
     folder.mkdir(exist_ok=True)
     requirements(module, folder)
+    if server.source is not None:
+        shutil.copytree(server.source, folder / server.package, dirs_exist_ok=True)
     half = done.with_name(f".{done.name}.{os.getpid()}")
     link = " ".join(("-s", "-w", *module.link))
     verb = ("test", "-c") if server.is_test else ("build",)

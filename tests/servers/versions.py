@@ -7,7 +7,11 @@ Their versions are those that Kueue is built against.
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
 from typing import NamedTuple
+
+PROGRAMS = Path(__file__).parent / "programs"
 
 
 class Module(NamedTuple):
@@ -24,17 +28,25 @@ class Module(NamedTuple):
 
 
 class Server(NamedTuple):
-    """A program: the module that it is in and its main package; or the tests of a package, as a program."""
+    """A program: the module that it is in and its main package; or the tests of a package, as a program.
+
+    `source` is the folder of a program of ours that uses packages of the module.
+    """
 
     name: str
     module: Module
     package: str
     is_test: bool = False
+    source: Path | None = None
 
     @property
     def file(self) -> str:
-        """Its name in the cache: etcd-3.6.8."""
-        return f"{self.name}-{self.module.version.removeprefix('v')}"
+        """Its name in the cache: etcd-3.6.8. A program of ours is built again when its source changes."""
+        name = f"{self.name}-{self.module.version.removeprefix('v')}"
+        if self.source is None:
+            return name
+        code = b"".join(path.read_bytes() for path in sorted(self.source.glob("*.go")))
+        return f"{name}-{hashlib.sha256(code).hexdigest()[:12]}"
 
 
 class Definitions(NamedTuple):
@@ -70,6 +82,7 @@ SERVERS = {
             Server(name, KUBERNETES, f"{KUBERNETES.path}/cmd/{name}")
             for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
         ),
+        Server("kubelet-admission", KUBERNETES, "./kubelet-admission", source=PROGRAMS / "kubelet-admission"),
         Server("kwok", KWOK, f"{KWOK.path}/cmd/kwok"),
         Server("jobset", JOBSET, JOBSET.path),
         Server("lws", LWS, f"{LWS.path}/cmd"),

@@ -11,6 +11,7 @@ from .kai_allocate import allocate
 from .kai_plugin import building_block
 from .kai_segments import segments
 from .node_failure import node_failures
+from .numa_kubelet import kubelet_hints, topology_manager
 from .placement import layered_replacement, placement, table_placement
 from .quota import available, dominant_share, fair_preemption, preemption
 from .request_builder import request_builder
@@ -46,6 +47,8 @@ SUITES: dict[str, Callable[[Case], Prepared]] = {
     "kai_topology_plugin": building_block,
     "upstream_tas": pod_groups,
     "volcano_hypernode": hyper_nodes,
+    "topology_manager": topology_manager,
+    "kubelet_hints": kubelet_hints,
 }
 
 __all__ = ["SUITES", "Case", "NotRun", "Prepared", "difference"]

@@ -1,0 +1,106 @@
+"""What the managers of the kubelet read from a pod: exclusive CPUs, pinned memory, devices; by container or in all.
+
+Only Guaranteed pods get CPUs and memory of their own. The amounts of a whole pod are the most that it holds at a time:
+sidecars keep what they have while the init containers after them run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from ..model.container import Amounts, Container, Kind, Needs, QoS, qos_class
+from ..model.resources import CPU, MEMORY
+
+MILLI = 1000
+HUGE_PAGES = "hugepages-"
+
+
+@dataclass(frozen=True)
+class PodDemand:
+    """Containers in start order, pod-level resources, and the QoS class that Kubernetes gave the pod.
+
+    `managed` tells whether the kubelet's managers handle pod-level resources; where they do not, a pod that has some
+    gets no CPUs or memory of its own.
+    """
+
+    containers: tuple[Container, ...]
+    pod_level: Needs | None = None
+    qos: QoS = "BestEffort"
+    managed: bool = False
+
+    @classmethod
+    def of(cls, containers: Iterable[Container], pod_level: Needs | None = None, managed: bool = False) -> PodDemand:
+        every = tuple(containers)
+        return cls(every, pod_level, qos_class(every, pod_level), managed)
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether CPUs and memory of this pod are its own."""
+        return self.qos == "Guaranteed" and (self.pod_level is None or self.managed)
+
+    def _pins(self, container: Container) -> bool:
+        return self.is_pinned and (self.pod_level is None or container.qos == "Guaranteed")
+
+    def cpus(self, container: Container) -> int:
+        """The exclusive CPUs of a container: its request, if that is a whole number."""
+        return _whole(container.requests) if self._pins(container) else 0
+
+    def pod_cpus(self) -> int:
+        if self.pod_level is not None:
+            return _whole(self.pod_level.requests) if self.is_pinned else 0
+        return peak((one.kind, self.cpus(one)) for one in self.containers)
+
+    def memory(self, container: Container) -> dict[str, int]:
+        """Memory and huge pages that a container requests, zero included."""
+        return _memory(container.requests) if self._pins(container) else {}
+
+    def pod_memory(self) -> dict[str, int]:
+        if not self.is_pinned:
+            return {}
+        return self.requested_memory()
+
+    def requested_memory(self) -> dict[str, int]:
+        """The memory of the whole pod, of every resource that an app container requests, whatever the QoS class."""
+        if self.pod_level is not None:
+            return _memory(self.pod_level.requests) if self.managed else {}
+        names = {name for one in self.containers if one.kind == "app" for name in _memory(one.requests)}
+        return {
+            name: peak((one.kind, dict(one.requests).get(name, 0)) for one in self.containers) for name in sorted(names)
+        }
+
+    def pod_devices(self, registered: Collection[str]) -> dict[str, int]:
+        names = {name for one in self.containers for name in device_limits(one, registered)}
+        return {
+            name: peak((one.kind, dict(one.limits).get(name, 0)) for one in self.containers) for name in sorted(names)
+        }
+
+
+def peak(amounts: Iterable[tuple[Kind, int]]) -> int:
+    """The most that a pod holds at a time, given what each of its containers asks for, in start order.
+
+    peak([("init", 4), ("sidecar", 1), ("init", 5), ("app", 2), ("app", 2)]) == 6: the sidecar and the second init.
+    """
+    sidecars = apps = most = 0
+    for kind, amount in amounts:
+        if kind == "sidecar":
+            sidecars += amount
+        elif kind == "init":
+            most = max(most, sidecars + amount)
+        else:
+            apps += amount
+    return max(most, sidecars + apps)
+
+
+def device_limits(container: Container, registered: Collection[str]) -> dict[str, int]:
+    """The devices that a container asks for, by its limits."""
+    return {name: count for name, count in container.limits if name in registered}
+
+
+def _whole(requests: Amounts) -> int:
+    cpus, rest = divmod(dict(requests).get(CPU, 0), MILLI)
+    return 0 if rest else cpus
+
+
+def _memory(requests: Amounts) -> dict[str, int]:
+    return {name: size for name, size in requests if name == MEMORY or name.startswith(HUGE_PAGES)}

@@ -1,0 +1,118 @@
+"""A kubelet's admission of pods on a machine with NUMA zones: topology manager, CPU, memory and device manager.
+
+Pods are admitted one after another; what one got decides what the next one finds. The same code plays the kubelets of
+simulated machines and tells, before a pod is placed, whether a node would admit it. A pod that is refused leaves
+nothing behind.
+
+    admit()                       init_ended()                         remove()
+  ∅ ───────▶ init and app hold ───────────────▶ memory of init is free ────────▶ ∅
+  │ refused: ∅
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..model.container import Container
+from .cpu_manager import CpuManager
+from .cpus import CpuOptions, CpuPlaces
+from .demand import PodDemand, device_limits
+from .device_manager import DeviceManager
+from .hints import Hint, groups_of
+from .masks import Distances
+from .memory_manager import MemoryManager
+from .merge import Merger, PolicyName, Scope
+from .refusal import AFFINITY, LOCALITY, Refusal
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The part of a kubelet's configuration that decides about admission."""
+
+    policy: PolicyName = "none"
+    scope: Scope = "container"
+    closest: bool = False
+    pins_cpus: bool = True
+    pins_memory: bool = True
+    cpu_options: CpuOptions = field(default_factory=CpuOptions)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the kubelet found: CPUs by zone, allocatable memory by zone, devices by the zones they are in."""
+
+    cpus: CpuPlaces
+    memory: Mapping[int, Mapping[str, int]]
+    devices: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    reserved_cpus: int = 0
+    distances: Distances = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`hints` are those of the containers that were admitted, in start order; `reason` is empty if all of them were."""
+
+    hints: tuple[Hint, ...] = ()
+    reason: str = ""
+    message: str = ""
+
+    @property
+    def admitted(self) -> bool:
+        return not self.reason
+
+
+class Kubelet:
+    def __init__(self, machine: Machine, settings: Settings) -> None:
+        self.settings = settings
+        self.merger = Merger(settings.policy, sorted(machine.memory), machine.distances, settings.closest)
+        self.cpus = CpuManager(machine.cpus, machine.reserved_cpus, settings.cpu_options)
+        self.memory = MemoryManager(machine.memory)
+        self.devices = DeviceManager(machine.devices)
+
+    def admit(self, uid: str, pod: PodDemand) -> Verdict:
+        """Admit the pod and give it what it asks for, or refuse it."""
+        self.cpus.reusable, self.memory.reusable, self.devices.reusable = 0, {}, {}
+        hints: list[Hint] = []
+        whole = self._aligned(pod, None) if self.settings.scope == "pod" else None
+        for container in pod.containers:
+            hint = whole or self._aligned(pod, container)
+            refusal = hint if isinstance(hint, Refusal) else self._allocate(uid, pod, container, hint)
+            if isinstance(hint, Hint):
+                hints.append(hint)
+            if refusal is not None:
+                self.remove(uid)
+                return Verdict(tuple(hints), *refusal)
+        return Verdict(tuple(hints))
+
+    def _aligned(self, pod: PodDemand, container: Container | None) -> Hint | Refusal:
+        """The hint for a container, or for the whole pod."""
+        if self.settings.policy == "none":
+            return self.merger.merge(())
+        cpus, memory, devices = self._asked(pod, container)
+        answers = (self.devices.hints(devices), self.cpus.hints(cpus), self.memory.hints(memory))
+        hint = self.merger.merge(groups_of(answers))
+        return hint if self.merger.admits(hint) else Refusal(AFFINITY, LOCALITY)
+
+    def _asked(self, pod: PodDemand, container: Container | None) -> tuple[int, dict[str, int], dict[str, int]]:
+        """CPUs, memory and devices of a container, or of the whole pod."""
+        if container is None:
+            cpus, memory, devices = pod.pod_cpus(), pod.pod_memory(), pod.pod_devices(self.devices.total)
+        else:
+            cpus, memory = pod.cpus(container), pod.memory(container)
+            devices = device_limits(container, self.devices.total)
+        return cpus if self.settings.pins_cpus else 0, memory if self.settings.pins_memory else {}, devices
+
+    def _allocate(self, uid: str, pod: PodDemand, container: Container, hint: Hint) -> Refusal | None:
+        cpus, memory, devices = self._asked(pod, container)
+        return (
+            self.devices.allocate(uid, container.kind, devices, hint.mask)
+            or self.cpus.allocate(uid, container.kind, cpus, hint.mask)
+            or self.memory.allocate(uid, container.kind, memory, hint)
+        )
+
+    def remove(self, uid: str) -> None:
+        """Take back everything that the pod holds."""
+        self.cpus.remove(uid)
+        self.memory.remove(uid)
+        self.devices.remove(uid)
