@@ -11,10 +11,11 @@ from closeknit.numa.cpus import CpuOptions, CpuPlaces
 from closeknit.numa.demand import PodDemand
 from closeknit.numa.kubelet import Kubelet, Machine, Settings
 from closeknit.numa.masks import mask_of
-from closeknit.numa.merge import PolicyName
+from closeknit.numa.merge import PolicyName, Scope
 
 GI = 1 << 30
 RESERVED = GI // 4
+SCOPES: tuple[Scope, ...] = ("container", "pod")
 POLICIES: tuple[PolicyName, ...] = ("none", "best-effort", "restricted", "single-numa-node")
 PAGE = 1 << 20
 """KiB of a huge page of 1Gi."""
@@ -111,7 +112,7 @@ def random_sequence(seed: int) -> Sequence:
     zones = _zones(draw)
     closest = draw.random() < 0.3
     threads = len(zones[0].cores[0])
-    policy, scope = draw.choice(POLICIES), draw.choice(("container", "pod"))
+    policy, scope = draw.choice(POLICIES), draw.choice(SCOPES)
     by_socket = policy in ("best-effort", "restricted") and draw.random() < 0.2
     options = CpuOptions(full_pcpus_only=threads > 1 and draw.random() < 0.3, align_by_socket=by_socket)
     settings = Settings(policy, scope, closest, cpu_options=options)
