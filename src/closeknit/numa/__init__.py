@@ -1,1 +1,1 @@
-"""What a kubelet does with the NUMA zones of its machine, and how a node reports it."""
+"""NUMA as the kubelet and NodeResourceTopology objects define it: pure rules on values of the model."""
