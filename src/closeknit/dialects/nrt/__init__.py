@@ -1,0 +1,1 @@
+"""NodeResourceTopology of `topology.node.k8s.io`, and the arguments of the scheduler plug-in that reads it."""
