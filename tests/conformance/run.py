@@ -21,6 +21,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -133,7 +134,7 @@ def run(paths: list[Path], suite: str | None, timed: bool) -> dict[str, Score]:
                 score.not_run += 1
                 continue
             try:
-                why = found.problem or run_case(name, found.value, score if timed else None)
+                why = found.problem or run_case(name, complete(found.value, path), score if timed else None)
             except NotRun:
                 score.not_run += 1
                 continue
@@ -142,6 +143,19 @@ def run(paths: list[Path], suite: str | None, timed: bool) -> dict[str, Score]:
             else:
                 score.passed += 1
     return scores
+
+
+def complete(case: Any, path: Path) -> Any:
+    """The case with the pods of another vector of its folder, if it names one."""
+    wanted = case.get("podsFrom") if isinstance(case, dict) else None
+    pods = pods_by_name(path.resolve().parent).get(wanted) if isinstance(wanted, str) else None
+    return case if pods is None else {**case, "pods": pods}
+
+
+@cache
+def pods_by_name(folder: Path) -> dict[str, Any]:
+    values = [found.value for path in files([folder]) for found in cases(path)]
+    return {one["name"]: one["pods"] for one in values if isinstance(one, dict) and "name" in one and "pods" in one}
 
 
 def case_name(found: Found, path: Path) -> str:

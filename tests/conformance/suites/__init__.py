@@ -11,6 +11,7 @@ from .kai_allocate import allocate
 from .kai_plugin import building_block
 from .kai_segments import segments
 from .node_failure import node_failures
+from .numa import numa_filter, numa_placement, numa_score, pod_fingerprint, zone_names
 from .numa_kubelet import kubelet_hints, topology_manager
 from .placement import layered_replacement, placement, table_placement
 from .quota import available, dominant_share, fair_preemption, preemption
@@ -49,6 +50,11 @@ SUITES: dict[str, Callable[[Case], Prepared]] = {
     "volcano_hypernode": hyper_nodes,
     "topology_manager": topology_manager,
     "kubelet_hints": kubelet_hints,
+    "numa_filter": numa_filter,
+    "numa_score": numa_score,
+    "numa_placement": numa_placement,
+    "pod_fingerprint": pod_fingerprint,
+    "zone_names": zone_names,
 }
 
 __all__ = ["SUITES", "Case", "NotRun", "Prepared", "difference"]

@@ -1,0 +1,1 @@
+"""Filter and score of NodeResourceTopologyMatch, for all nodes at once."""
