@@ -103,29 +103,28 @@ def _balanced(columns: ZoneColumns, requests: Requests, _weight: Weights) -> Flo
     The corrected two-pass formula: the square of the sum of deviations, 0 but for rounding, is taken off.
     A single resource has no variance upstream; here it is balanced.
     """
-    shape = (columns.key.zones, columns.size)
-    fractions = [_fraction(columns, name, amount) for name, amount in requests.items()]
-    average = sum(fractions, np.zeros(shape)) / max(1, len(fractions))
-    squares, deviations, fits = np.zeros(shape), np.zeros(shape), np.ones(shape, dtype=bool)
-    for fraction in fractions:
-        fits &= fraction <= 1
-        off = fraction - average
-        deviations += off
-        squares += off * off
-    count = len(fractions)
+    count = len(requests)
+    fractions = np.empty((count, columns.key.zones, columns.size))
+    for one, (name, amount) in zip(fractions, requests.items(), strict=True):
+        _fill_fraction(one, columns, name, amount)
+    fits = fractions.max(axis=0, initial=0) <= 1
+    fractions -= fractions.sum(axis=0) / max(1, count)
+    deviations = fractions.sum(axis=0)
+    squares = np.square(fractions, out=fractions).sum(axis=0)
     variance = (squares - deviations * deviations / max(1, count)) / max(1, count - 1)
     scores: FloatArray = np.trunc((1 - variance) * LARGEST_SCORE)
-    return scores * fits
+    scores *= fits
+    return scores
 
 
-def _fraction(columns: ZoneColumns, name: str, amount: int) -> FloatArray:
+def _fill_fraction(target: FloatArray, columns: ZoneColumns, name: str, amount: int) -> None:
     """The request as a fraction of what is available; 1 where nothing is."""
     column = columns.resource(name)
     if column is None:
-        return np.ones((columns.key.zones, columns.size))
-    fraction: FloatArray = np.divide(float(_whole(name, amount)), column.divisor)
-    fraction += column.available <= 0
-    return fraction
+        target[:] = 1
+    else:
+        np.divide(float(_whole(name, amount)), column.divisor, out=target)
+        target += column.available <= 0
 
 
 _STRATEGIES: dict[ScoringStrategy, Callable[[ZoneColumns, Requests, Weights], FloatArray]] = {

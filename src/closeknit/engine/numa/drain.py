@@ -18,13 +18,15 @@ from .zone_columns import BoolArray, IntArray, ZoneColumns
 def drain(columns: ZoneColumns, free: Free, chosen: BoolArray, requests: Mapping[str, int]) -> None:
     """Subtract the requests from the chosen zones, by zone and node."""
     order = None if columns.in_order else _targets(columns, chosen)
+    several = np.flatnonzero(np.count_nonzero(chosen, axis=0) > 1)
     for name, amount in requests.items():
         column = columns.resource(name)
         if not amount or column is None:
             continue
         before = free.get(name, column.available)
         if order is None:
-            free[name] = before - _spent(before, chosen, amount)
+            free[name] = before - chosen * amount  # one zone has enough, or it would not have been chosen
+            free[name][:, several] = before[:, several] - _spent(before[:, several], chosen[:, several], amount)
             continue
         targets, taken = order
         after, held = before.copy(), np.take_along_axis(before, targets, axis=0)

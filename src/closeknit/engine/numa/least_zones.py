@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import comb
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...model.container import QoS
 from ...numa.pod_needs import PodNeeds
@@ -27,10 +29,11 @@ from .zone_search import FoundZones, closest_zones, search_steps
 
 MOST_COMBINATIONS = 20_000
 """Above it, combinations are searched with bounds instead of being listed."""
-CELLS = 2**21
+CELLS = 2**16
 """Combinations times nodes that are computed at once."""
 
 Requests = Mapping[str, int]
+T = TypeVar("T", bound=np.generic)
 
 
 class ZonesRequired:
@@ -97,14 +100,14 @@ def zones_required(
         for name, amount in requests.items()
         if (column := columns_of[name]) is not None and amount and not floats(name, qos)
     ]
-    open_nodes = usable.any(axis=0) if among is None else usable.any(axis=0) & among
-    for count in range(1, columns.key.zones + 1):
-        slots = np.flatnonzero(open_nodes & _may_suffice(usable, needs, count))
-        if len(slots):
-            _settle(columns, found, slots, usable, needs, count)
-            open_nodes &= found.count == 0
-        if not open_nodes.any():
+    slots = np.arange(columns.size) if among is None else np.flatnonzero(among)
+    _compare(columns, found, slots, usable, needs, 1)
+    for count in range(2, int(np.count_nonzero(usable, axis=0).max()) + 1):
+        slots = slots[found.count[slots] == 0]
+        if not len(slots):
             break
+        likely = _may_suffice(usable[:, slots], [(free[:, slots], amount) for free, amount in needs], count)
+        _settle(columns, found, slots[likely], usable, needs, count)
     return found
 
 
@@ -126,10 +129,8 @@ def _may_suffice(usable: BoolArray, needs: Needs, count: int) -> BoolArray:
     enough: BoolArray = np.count_nonzero(usable, axis=0) >= count
     for free, amount in needs:
         held = np.where(usable, free, 0)
-        if count == 1:
-            enough &= held.max(axis=0) >= amount
-        else:
-            enough &= np.sort(held, axis=0)[-count:].sum(axis=0) >= amount
+        held.partition(len(held) - count, axis=0)
+        enough &= held[-count:].sum(axis=0) >= amount
     return enough
 
 
@@ -137,6 +138,8 @@ def _settle(
     columns: ZoneColumns, found: ZonesRequired, slots: IntArray, usable: BoolArray, needs: Needs, count: int
 ) -> None:
     """Look for `count` zones on these nodes."""
+    if not len(slots):
+        return
     combinations = comb(columns.key.zones, count)
     if combinations > MOST_COMBINATIONS:
         _search(columns, found, slots, usable, needs, count)
@@ -151,12 +154,12 @@ def _compare(
 ) -> None:
     """Compare all combinations of `count` zones."""
     chosen, distances = positions(columns.key.zones, count), columns.distances.means(count)
-    fits = np.logical_and.reduce([usable[zone][:, slots] for zone in chosen.T])
+    fits = np.logical_and.reduce([_cut(usable, slots)[zone] for zone in chosen.T])
     for free, amount in needs:
-        some = free[:, slots]
-        fits &= sum(some[zone] for zone in chosen.T) >= amount
+        fits &= _together(_cut(free, slots), chosen) >= amount
     layouts = columns.layouts[slots]
-    means = np.where(fits, distances.by_layout[:, layouts], np.float32(np.inf))
+    by_layout = distances.by_layout
+    means = np.where(fits, by_layout if by_layout.shape[1] == 1 else by_layout[:, layouts], np.float32(np.inf))
     first = means.argmin(axis=0)
     least = means[first, np.arange(len(slots))]
     fitting = np.isfinite(least)
@@ -165,6 +168,21 @@ def _compare(
     found.optimal[slots] = least[fitting] == distances.best[layouts[fitting]]
     for zone in chosen[first].T:
         found.chosen[zone, slots] = True
+
+
+def _cut(by_node: NDArray[T], slots: IntArray) -> NDArray[T]:
+    """The part of these nodes; without a copy if it is all of them."""
+    return by_node if len(slots) == by_node.shape[1] else by_node[:, slots]
+
+
+def _together(free: IntArray, chosen: IntArray) -> IntArray:
+    """What each combination of zones has, by combination and node."""
+    if chosen.shape[1] == 1:
+        return free
+    held = free[chosen[:, 0]]
+    for zone in chosen.T[1:]:
+        held += free[zone]
+    return held
 
 
 def _search(

@@ -1,0 +1,116 @@
+"""Filter and score by NUMA zones: `make bench`, or `python -m bench.numa`.
+
+One pod of three containers on 5,000 nodes with 8 zones and 6 resources each, beside one node with 34 zones of which two
+have CPUs. Every strategy and both scopes; every figure is CPU time of this process, the median of several rounds.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from statistics import median
+from time import process_time
+from typing import get_args
+
+import numpy as np
+
+from closeknit.engine.numa.topology_match import align, score
+from closeknit.engine.numa.zone_table import ZoneTable
+from closeknit.model.container import Container
+from closeknit.model.numa import SINGLE, NodeZones, TopologyManager, TopologyScope, Zone, ZoneAmounts
+from closeknit.model.numa_arguments import MatchArguments, ScoringStrategy
+from closeknit.numa.pod_needs import PodNeeds
+
+GIB = 2**30
+NODES = 5_000
+ZONES = 8
+ROUNDS = 15
+NAMES = ("cpu", "memory", "hugepages-1Gi", "nvidia.com/gpu", "rdma/hca", "example.com/fpga")
+WHOLE = (32_000, 256 * GIB, 16 * GIB, 4, 4, 2)
+ASKS = ((4_000, 16 * GIB, GIB, 1, 1, 1), (8_000, 32 * GIB, 2 * GIB, 1, 1, 0), (2_000, 8 * GIB, GIB, 0, 1, 0))
+WIDE = (20_000, 128 * GIB, 8 * GIB, 3, 3, 2)
+"""What one container asks for that needs two zones where some of them are in use."""
+
+
+def pod(*asks: tuple[int, ...]) -> PodNeeds:
+    requests = [dict(zip(NAMES, one, strict=True)) for one in asks]
+    return PodNeeds(tuple(Container.of(one, one) for one in requests), "Guaranteed")
+
+
+def node(name: str, scope: TopologyScope, available: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> NodeZones:
+    zones = [
+        Zone(
+            at,
+            {key: ZoneAmounts(all_, all_, int(some)) for key, all_, some in zip(NAMES, WHOLE, row, strict=True)},
+            costs(at),
+        )
+        for at, row in enumerate(available)
+    ]
+    return NodeZones(name, tuple(zones), TopologyManager(SINGLE, scope))
+
+
+def costs(at: int) -> dict[int, int]:
+    """Two sockets of four zones."""
+    return {other: 10 if other == at else 12 if other // 4 == at // 4 else 20 for other in range(ZONES)}
+
+
+def large(scope: TopologyScope) -> NodeZones:
+    """Two zones with CPUs, and 32 of memory on GPUs."""
+    full = {key: ZoneAmounts(one, one, one) for key, one in zip(NAMES, WHOLE, strict=True)}
+    memory = {"memory": full["memory"]}
+    distances = dict.fromkeys(range(34), 40)
+    zones = tuple(Zone(at, full if at < 2 else memory, {**distances, at: 10}) for at in range(34))
+    return NodeZones("gb200", zones, TopologyManager(SINGLE, scope, 64))
+
+
+def table(scope: TopologyScope, nodes: int = NODES) -> ZoneTable:
+    random = np.random.default_rng(1)
+    built = ZoneTable()
+    used = random.random((nodes, ZONES, len(NAMES)))
+    for number in range(nodes):
+        built.put_node(f"n{number}", NAMES)
+        built.put_zones(node(f"n{number}", scope, (np.array(WHOLE) * (1 - used[number] ** 3)).astype(np.int64)))
+    built.put_node("gb200", NAMES)
+    built.put_zones(large(scope))
+    return built
+
+
+def measured(work: Callable[[], object]) -> float:
+    """Milliseconds, the median of several rounds."""
+    gc.collect()
+    gc.disable()
+    times = []
+    for _ in range(ROUNDS + 1):
+        begin = process_time()
+        work()
+        times.append(process_time() - begin)
+    gc.enable()
+    return median(times[1:]) * 1000
+
+
+def main() -> None:
+    print(f"one pod on {NODES:,} nodes with {ZONES} zones and {len(NAMES)} resources, and one with 34 zones; CPU ms")
+    for scope in get_args(TopologyScope):
+        full, alone = table(scope), table(scope, 0)
+        for strategy in get_args(ScoringStrategy):
+            arguments = MatchArguments(strategy)
+            for name, asks in (("3 containers", ASKS), ("1 that needs 2 zones", (WIDE,))):
+                needs = pod(*asks)
+                many, one = (
+                    measured(
+                        lambda on=on, needs=needs, arguments=arguments: (align(on, needs), score(on, needs, arguments))
+                    )
+                    for on in (full, alone)
+                )
+                print(f"{scope:9} {strategy:18} {name:20} {many:6.2f}   34 zones alone {one:6.2f}")
+        changed = full_change(full, scope)
+        print(f"{scope:9} one node changes {changed:26.2f}")
+
+
+def full_change(on: ZoneTable, scope: TopologyScope) -> float:
+    changed = node("n7", scope, np.tile(np.array(WHOLE), (ZONES, 1)))
+    return measured(lambda: on.put_zones(changed))
+
+
+if __name__ == "__main__":
+    main()
