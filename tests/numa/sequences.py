@@ -7,16 +7,16 @@ from random import Random
 from typing import Any
 
 from closeknit.model.container import Container, Kind
+from closeknit.model.numa import TopologyPolicy, TopologyScope
 from closeknit.numa.cpus import CpuOptions, CpuPlaces
 from closeknit.numa.demand import PodDemand
 from closeknit.numa.kubelet import Kubelet, Machine, Settings
 from closeknit.numa.masks import mask_of
-from closeknit.numa.merge import PolicyName, Scope
 
 GI = 1 << 30
 RESERVED = GI // 4
-SCOPES: tuple[Scope, ...] = ("container", "pod")
-POLICIES: tuple[PolicyName, ...] = ("none", "best-effort", "restricted", "single-numa-node")
+SCOPES: tuple[TopologyScope, ...] = ("container", "pod")
+POLICIES: tuple[TopologyPolicy, ...] = ("none", "best-effort", "restricted", "single-numa-node")
 PAGE = 1 << 20
 """KiB of a huge page of 1Gi."""
 

@@ -7,8 +7,9 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from closeknit.model.numa import TopologyPolicy
 from closeknit.numa.hints import Hint
-from closeknit.numa.merge import Merger, PolicyName
+from closeknit.numa.merge import Merger
 
 ZONES = 4
 FULL = (1 << ZONES) - 1
@@ -17,7 +18,7 @@ groups = st.lists(st.lists(hints, min_size=1, max_size=4), max_size=4)
 distances = st.lists(st.lists(st.integers(10, 21), min_size=ZONES, max_size=ZONES), min_size=ZONES, max_size=ZONES)
 
 
-def one_by_one(policy: PolicyName, closest: bool, far: list[list[int]], given_groups: list[list[Hint]]) -> Hint:
+def one_by_one(policy: TopologyPolicy, closest: bool, far: list[list[int]], given_groups: list[list[Hint]]) -> Hint:
     """The rules as they are written down, for every combination in turn."""
     if policy == "single-numa-node":
         usable = [
@@ -78,7 +79,7 @@ def mean(mask: int, far: list[list[int]]) -> float:
     some=groups,
 )
 def test_a_merge_gives_the_best_of_all_combinations(
-    policy: PolicyName, closest: bool, far: list[list[int]], some: list[list[Hint]]
+    policy: TopologyPolicy, closest: bool, far: list[list[int]], some: list[list[Hint]]
 ) -> None:
     merger = Merger(policy, range(ZONES), dict(enumerate(far)), closest)
     assert merger.merge(some) == one_by_one(policy, closest, far, some)

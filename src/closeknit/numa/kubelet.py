@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..model.container import Container
+from ..model.numa import TopologyPolicy, TopologyScope
 from .cpu_manager import CpuManager
 from .cpus import CpuOptions, CpuPlaces
 from .demand import PodDemand, device_limits
@@ -22,7 +23,7 @@ from .device_manager import DeviceManager
 from .hints import Hint, groups_of
 from .masks import Distances
 from .memory_manager import MemoryManager
-from .merge import Merger, PolicyName, Scope
+from .merge import Merger
 from .refusal import AFFINITY, LOCALITY, Refusal
 
 
@@ -30,8 +31,8 @@ from .refusal import AFFINITY, LOCALITY, Refusal
 class Settings:
     """The part of a kubelet's configuration that decides about admission."""
 
-    policy: PolicyName = "none"
-    scope: Scope = "container"
+    policy: TopologyPolicy = "none"
+    scope: TopologyScope = "container"
     closest: bool = False
     pins_cpus: bool = True
     pins_memory: bool = True

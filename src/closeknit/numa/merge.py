@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
+from ..model.numa import TopologyPolicy
 from .hints import Hint
 from .masks import Distances, mask_of, mean_distance
 
-PolicyName = Literal["none", "best-effort", "restricted", "single-numa-node"]
-Scope = Literal["container", "pod"]
 Groups = Sequence[Sequence[Hint]]
 Fitness = Callable[[int], tuple[float, ...]]
 """How far a set of zones is from the best one of its kind; the least is best."""
@@ -25,7 +23,7 @@ Fitness = Callable[[int], tuple[float, ...]]
 class Merger:
     """A policy on a machine. `closest` prefers near zones to low ones among sets of equal size."""
 
-    policy: PolicyName
+    policy: TopologyPolicy
     zones: Sequence[int]
     distances: Distances = field(default_factory=dict)
     closest: bool = False
