@@ -91,7 +91,9 @@ test-minimums: setup
 # Slow tests, and those that need servers built with Go. The servers are built once and kept outside of the work tree.
 test-host: setup
 	@echo "== servers (minutes the first time) =="
-	@PYTHONPATH=tests $(BIN)/python -m servers.build etcd kube-apiserver kube-controller-manager kubectl
+	@PYTHONPATH=tests $(BIN)/python -m servers.build etcd kube-apiserver kube-controller-manager kubectl kubelet-admission
+	@echo "== admission of pods compared with the kubelet's own code =="
+	@PYTHONPATH=tests $(BIN)/python -m numa.against_kubelet --sequences 5000
 	@echo "== contract on both servers =="
 	@PYTHONPATH=tests $(BIN)/python -m contract.run real embedded
 	@echo "== stories, kills, kubectl, fuzz, one truth =="
@@ -143,6 +145,7 @@ soak-cluster: setup
 
 soak: setup
 	@PYTHONPATH=tests $(BIN)/python -m stories --steps 1000000 --seed 1000000
+	@PYTHONPATH=tests $(BIN)/python -m numa.against_kubelet --sequences 50000 --seed 1000000
 
 bench: setup
 	@$(BIN)/python -m bench.placement

@@ -129,7 +129,11 @@ def random_sequence(seed: int) -> Sequence:
 
 
 def _zones(draw: Random) -> tuple[Zone, ...]:
-    count, threads, cores = draw.choice((1, 2, 2, 2, 3, 4, 4, 6, 8)), draw.choice((1, 1, 2)), draw.choice((2, 4, 8))
+    count, threads, cores = (
+        draw.choices((1, 2, 3, 4, 6, 8), (2, 12, 6, 12, 2, 1))[0],
+        draw.choice((1, 1, 2)),
+        draw.choice((2, 4, 8)),
+    )
     per_socket = draw.choice([n for n in (1, 2, 4) if count % n == 0])
     pages, memory, found, cpu = draw.choice((0, 0, 2)), draw.choice((4, 8, 16)), [], 0
     for zone in range(count):

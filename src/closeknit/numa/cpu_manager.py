@@ -30,16 +30,17 @@ class CpuManager:
     def allocate(self, uid: str, kind: Kind, count: int, mask: int | None) -> Refusal | None:
         """Give a container its CPUs, those of ended init containers first where they are in the same zone."""
         available = self.free | self.reusable
-        refusal = self._refusal(available, count, mask)
+        aligned = 0 if mask is None else self.places.aligned(mask, self.options.align_by_socket)
+        refusal = self._refusal(available, count, (aligned & available).bit_count())
         if refusal is None:
-            cpus = take(self.places, available, count, mask)
+            cpus = take(self.places, available, count, aligned)
             self.free &= ~cpus
             self.held[uid] |= cpus
             self.reusable = self.reusable | cpus if kind == "init" else self.reusable & ~cpus
         return refusal
 
-    def _refusal(self, available: int, count: int, mask: int | None) -> Refusal | None:
-        """Why there are too few CPUs. The kubelet counts what is missing after those in the zones of the hint."""
+    def _refusal(self, available: int, count: int, aligned: int) -> Refusal | None:
+        """Why there are too few CPUs. The kubelet counts what is missing after those that are aligned with the hint."""
         threads, there = self.places.threads, available.bit_count()
         if self.options.full_pcpus_only:
             cores = (self.free & ~self.places.cores_with(self.reserved)).bit_count()
@@ -54,7 +55,6 @@ class CpuManager:
                     f", requested CPUs = {count}, CPUs per core = {threads}",
                 )
         if there < count:
-            aligned = 0 if mask is None else (available & self.places.inside(mask)).bit_count()
             numbers = f"requested={count - aligned}, available={there - aligned}"
             return unexpected(f"not enough cpus available to satisfy request: {numbers}")
         return None

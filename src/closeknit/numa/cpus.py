@@ -36,6 +36,11 @@ class CpuPlaces:
         """The CPUs of these zones."""
         return sum(cpus for zone, cpus in self.zones.items() if mask >> zone & 1)
 
+    def aligned(self, mask: int, by_socket: bool) -> int:
+        """The CPUs that count as those of these zones: with `by_socket`, all of their sockets."""
+        inside = self.inside(mask)
+        return sum(socket for socket in self.sockets if socket & inside) if by_socket else inside
+
     def zones_with(self, cpus: int) -> int:
         """The zones that these CPUs are in."""
         return mask_of(zone for zone, own in self.zones.items() if own & cpus)
@@ -90,12 +95,10 @@ def _least_sockets(places: CpuPlaces, zones: int) -> int:
     return -(-zones // per_socket) if per_socket else 0
 
 
-def take(places: CpuPlaces, available: int, count: int, mask: int | None) -> int:
-    """The CPUs that a container gets: from the zones of its hint first, then from anywhere."""
-    taken = 0
-    if mask is not None:
-        aligned = available & places.inside(mask)
-        taken = packed(places, aligned, min(count, aligned.bit_count()))
+def take(places: CpuPlaces, available: int, count: int, aligned: int = 0) -> int:
+    """The CPUs that a container gets: those that are aligned with its hint first, then any others."""
+    aligned &= available
+    taken = packed(places, aligned, min(count, aligned.bit_count()))
     return taken | packed(places, available & ~taken, count - taken.bit_count())
 
 
