@@ -12,6 +12,7 @@ from closeknit.engine.numa import least_zones
 from closeknit.engine.numa.topology_match import align, score
 from closeknit.engine.numa.zone_table import ZoneTable
 from closeknit.model.container import QoS
+from closeknit.model.numa import NodeZones
 from closeknit.model.numa_arguments import MatchArguments, ScoringStrategy
 
 from .problems import node, offered, pod
@@ -69,7 +70,8 @@ def test_a_search_with_bounds_finds_what_a_list_of_all_combinations_finds(seed: 
 def test_a_table_that_changed_is_one_that_was_built_new(seed: int) -> None:
     random = Random(seed)
     table, needs = ZoneTable(), pod(random, "Guaranteed")
-    current, names = {}, {f"n{number}": offered(random) for number in range(6)}
+    current: dict[str, NodeZones] = {}
+    names = {f"n{number}": offered(random) for number in range(6)}
     for _ in range(30):
         name = random.choice(sorted(names))
         if random.random() < 0.25:

@@ -66,7 +66,7 @@ class _Search:
         """Add zones from `begin` on. `pull` is the distance of each zone to those chosen, there and back."""
         missing = self.count - len(chosen)
         if missing == 0:
-            if self.best is None or total < self.best[1]:
+            if (self.best is None or total < self.best[1]) and self._may_suffice(chosen, len(self.among), 0):
                 self.best = chosen, total
             return
         for at in range(begin, len(self.among) - missing + 1):
