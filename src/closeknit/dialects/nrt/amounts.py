@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...model.mistake import Mistake
 from ...model.numa import ZoneAmounts
 from ...model.quantity import QuantityError
 from ...model.resources import ABSURD, amount, show
-from ..core import Quantity
 from ..field import Field, shown
 from .wire import ZoneResource
 
@@ -28,10 +29,12 @@ def read_amounts(topology: Field, path: str, resource: ZoneResource) -> ZoneAmou
     return ZoneAmounts(known if capacity is None else capacity, known, available)
 
 
-def _amount(topology: Field, path: str, name: str, quantity: Quantity | None) -> int | None:
+def _amount(topology: Field, path: str, name: str, quantity: Any) -> int | None:
     if quantity is None:
-        if not any(one.field == path for one in topology.report.mistakes):
-            _wrong(topology, path, "is missing", _EXAMPLE)
+        _wrong(topology, path, "is missing", _EXAMPLE)
+        return None
+    if isinstance(quantity, bool) or not isinstance(quantity, str | int | float):
+        _wrong(topology, path, f"is {shown(quantity)}, not a quantity", _EXAMPLE)
         return None
     try:
         value = amount(name, quantity)

@@ -14,12 +14,16 @@ from ...model.numa import MAX_ZONE_ID, NodeZones, ReportedPlacement, Zone, ZoneA
 from ...numa.managers import effective_manager
 from ...numa.zone_names import zone_id
 from ..field import Field
+from ..strictness import check_version
 from . import keys
 from .amounts import read_amounts
 from .costs import check_costs, read_costs
 from .settings import check_settings
 from .versions import to_v1alpha2
 from .wire import TopologyAttribute, TopologyZone, decoded
+
+MOST_MISTAKES = 50
+"""As many are kept with the zones; the report has all of them."""
 
 Attributes = list[tuple[str, str]]
 
@@ -54,12 +58,13 @@ def read_zones(topology: Field) -> NodeZones:
         in_annotation,
         _placement(attributes, wire.zones or []),
         _ignored(wire.zones or [], places.values()),
-        (*report.mistakes, *report.warnings),
+        (*report.mistakes, *report.warnings)[:MOST_MISTAKES],
     )
 
 
 def check_topology(topology: Field) -> None:
     """Report what is wrong with an object of either version."""
+    check_version(topology, keys.V1ALPHA2, keys.V1ALPHA1)
     if isinstance(topology.value, dict):
         read_zones(Field(to_v1alpha2(topology.value), "", topology.report))
 
