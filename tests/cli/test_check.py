@@ -144,6 +144,21 @@ def test_nodes_are_held_to_the_form_in_which_place_reads_them(checked: Checked) 
     assert "    spec.taints: expected array, got int" in checked.out
 
 
+def test_reports_of_zones_are_checked_in_both_versions(checked: Checked) -> None:
+    zones = [
+        {"name": "node-0", "type": "Node", "resources": [{"name": "cpu", "capacity": 4, "allocatable": 4}]},
+        {"name": "node_1", "type": "Node"},
+    ]
+    kind = {"kind": "NodeResourceTopology", "zones": zones}
+    old = {"apiVersion": "topology.node.k8s.io/v1alpha1", "metadata": {"name": "old"}, **kind}
+    new = {"apiVersion": "topology.node.k8s.io/v1alpha2", "metadata": {"name": "new"}, **kind}
+    other = {"apiVersion": "topology.node.k8s.io/v1", "metadata": {"name": "other"}, **kind, "zones": []}
+    assert checked.run(checked.write("zones.yaml", old, new, other)) == 2
+    assert checked.out.count("zones[1].name") == 2
+    assert checked.out.count("zones[0].resources[0].available") == 1
+    assert 'apiVersion: is "topology.node.k8s.io/v1", which is not read' in " ".join(checked.out.split())
+
+
 def test_pods_of_a_group_are_one_line(checked: Checked) -> None:
     pods = []
     container = {"name": "a", "image": "example.com/work:1"}

@@ -23,6 +23,13 @@ kind: Workload
 metadata: {name: w, namespace: team}
 spec: {podSets: [{name: main, count: 2, template: {spec: {containers: [{name: c, image: i}]}}}]}
 """
+OLD_ZONES = """
+apiVersion: topology.node.k8s.io/v1alpha1
+kind: NodeResourceTopology
+metadata: {name: n1}
+topologyPolicies: [SingleNumaNode]
+zones: [{name: node-0, type: Node, resources: [{name: cpu, capacity: 4, allocatable: 3}]}]
+"""
 SETTINGS = """
 apiVersion: v1
 kind: ConfigMap
@@ -281,3 +288,15 @@ def test_a_mistake_in_a_group_is_refused_with_its_line(tmp_path: Path, capsys: p
 def test_files_without_groups_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("convert", "--to", "kai", written(tmp_path, SETTINGS)) == 2
     assert "there is no group of pods in these files; give PodGroups" in capsys.readouterr().err
+
+
+def test_reports_of_zones_of_the_first_version_are_converted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("convert", written(tmp_path, OLD_ZONES)) == 0
+    said = capsys.readouterr()
+    new = yaml.safe_load(said.out)
+    assert new["apiVersion"] == "topology.node.k8s.io/v1alpha2"
+    assert new["attributes"] == [{"name": "topologyManagerPolicy", "value": "single-numa-node"}]
+    assert new["zones"][0]["resources"][0]["available"] == 3
+    assert said.err == "note: 1 v1alpha1 NodeResourceTopology written as v1alpha2\n"

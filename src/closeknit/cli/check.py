@@ -23,6 +23,7 @@ from ..dialects.kai.admin import known_topologies
 from ..dialects.kueue.admin import CHECKS, TOPOLOGY, topology_of
 from ..dialects.kueue.jobs import GivenJob, Reading, read
 from ..dialects.kueue.jobs.kinds.pod_groups import group_name
+from ..dialects.nrt.admin import CHECKS as TOPOLOGY_CHECKS
 from ..model.gates import Gates
 from ..model.mistake import InputError, Mistake, refuse
 from ..model.request import PodSet
@@ -72,8 +73,9 @@ def command(
     """Validate manifests without placing anything.
 
     FILE is a YAML or JSON manifest, a directory of manifests, or - for standard input. Every kind of job that
-    `closeknit place` accepts is checked, and so are the kinds of kueue.x-k8s.io, Nodes and pools, and groups of pods
-    (scheduling.k8s.io, Volcano, Grove), which are checked together; other kinds are skipped. Each object is validated
+    `closeknit place` accepts is checked, and so are the kinds of kueue.x-k8s.io, Nodes and pools,
+    NodeResourceTopologies, and groups of pods (scheduling.k8s.io, Volcano, Grove), which are checked together; other
+    kinds are skipped. Each object is validated
     by itself, by the rules of the API server: unknown fields, types, allowed values, required fields. References to
     other objects, such as a namespace that must exist, are not checked. Topology requests are checked against
     --topology, or against the Topology among the files if there is exactly one. The exit code is 2 if anything is
@@ -96,7 +98,8 @@ def command(
         objects, unread = _gather([file for file in every if file not in pools])
         laid = told or _only_topology(objects)
         groups = _groups(objects)
-        checks = CHECKS | kai_checks(known_topologies(objects)) | dict.fromkeys(GROUP_KINDS, _read_as_group)
+        checks = CHECKS | kai_checks(known_topologies(objects)) | TOPOLOGY_CHECKS
+        checks |= dict.fromkeys(GROUP_KINDS, _read_as_group)
         readings = read(telling(objects), gates, checks)
         verdicts = [_warned(_verdict(reading, gates, laid), groups.warnings) for reading in readings]
         of_groups = {mistake.what.rpartition(" of ")[2] for mistake in groups.mistakes}

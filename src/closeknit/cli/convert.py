@@ -1,4 +1,4 @@
-"""`closeknit convert`: convert manifests to the served version of Kueue's API, or groups to another scheduler's."""
+"""`closeknit convert`: convert manifests to served versions of their API, or groups to another scheduler's."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ import click
 from ..cluster.files import STDIN, documents, identity, stdin_kept
 from ..cluster.files import files as files_of
 from ..cluster.mistakes import Mistakes
-from ..dialects.kueue.objects import to_v1beta2
-from ..dialects.kueue.objects.versions import OLD_VERSIONS
 from ..model.mistake import Mistake, refuse
 from .exit_codes import YES
 from .group_conversion import TARGETS, converted_groups
-from .old_versions import tell
+from .old_versions import OLD_VERSIONS, converted, tell
 from .output import emit_manifests
 
 Raw = dict[str, Any]
@@ -37,10 +35,11 @@ Raw = dict[str, Any]
 def command(files: tuple[str, ...], target: str | None, output: str) -> int:
     """Convert kueue.x-k8s.io/v1beta1 and v1alpha1 manifests to v1beta2, or groups of pods with --to, and print them.
 
-    FILE is a YAML or JSON manifest, a directory of manifests, or - for standard input. Objects of other kinds and
-    versions are printed unchanged; Lists are split into their items, and comments are lost. Clusters serve only
-    v1beta2. `closeknit apply` and all commands that read manifests convert automatically, so use this to update files
-    in a repository, or before `kubectl apply`.
+    FILE is a YAML or JSON manifest, a directory of manifests, or - for standard input. NodeResourceTopologies of
+    topology.node.k8s.io/v1alpha1 become v1alpha2. Objects of other kinds and versions are printed unchanged; Lists are
+    split into their items, and comments are lost. Clusters serve only the new versions. `closeknit apply` and all
+    commands that read manifests convert Kueue's kinds automatically, so use this to update files in a repository, or
+    before `kubectl apply`.
 
     With --to, groups of KAI, Kubernetes (scheduling.k8s.io), Volcano and Grove are written for the named scheduler, and
     their pods get the marks of the new group. What that scheduler cannot say is left out, and listed on standard
@@ -79,7 +78,7 @@ def _converted(path: str, mistakes: Mistakes, old: Counter[tuple[str, str]]) -> 
             yield raw
             continue
         try:
-            yield to_v1beta2(raw)
+            yield converted(raw)
         except ValueError as error:
             mistakes.add(Mistake(str(error), "correct it as the API of that version requires", where, identity(raw)))
         old[raw["apiVersion"], str(raw["kind"])] += 1
