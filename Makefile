@@ -151,6 +151,7 @@ bench: setup
 	@$(BIN)/python -m bench.placement
 	@$(BIN)/python -m bench.scheduling
 	@$(BIN)/python -m bench.groups
+	@$(BIN)/python -m bench.numa
 
 bench-host: setup
 	@$(BIN)/python -m bench.host

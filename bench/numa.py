@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 from time import process_time
 from typing import get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closeknit.engine.numa.topology_match import align, score
 from closeknit.engine.numa.zone_table import ZoneTable
@@ -37,15 +39,11 @@ def pod(*asks: tuple[int, ...]) -> PodNeeds:
     return PodNeeds(tuple(Container.of(one, one) for one in requests), "Guaranteed")
 
 
-def node(name: str, scope: TopologyScope, available: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> NodeZones:
-    zones = [
-        Zone(
-            at,
-            {key: ZoneAmounts(all_, all_, int(some)) for key, all_, some in zip(NAMES, WHOLE, row, strict=True)},
-            costs(at),
-        )
-        for at, row in enumerate(available)
-    ]
+def node(name: str, scope: TopologyScope, available: NDArray[np.int64]) -> NodeZones:
+    zones = []
+    for at, row in enumerate(available.tolist()):
+        amounts = map(ZoneAmounts, WHOLE, WHOLE, row)
+        zones.append(Zone(at, dict(zip(NAMES, amounts, strict=True)), costs(at)))
     return NodeZones(name, tuple(zones), TopologyManager(SINGLE, scope))
 
 
@@ -88,28 +86,22 @@ def measured(work: Callable[[], object]) -> float:
     return median(times[1:]) * 1000
 
 
+def decided(on: ZoneTable, needs: PodNeeds, arguments: MatchArguments) -> float:
+    """The time of filter and score."""
+    return measured(lambda: (align(on, needs), score(on, needs, arguments)))
+
+
 def main() -> None:
     print(f"one pod on {NODES:,} nodes with {ZONES} zones and {len(NAMES)} resources, and one with 34 zones; CPU ms")
     for scope in get_args(TopologyScope):
         full, alone = table(scope), table(scope, 0)
         for strategy in get_args(ScoringStrategy):
             arguments = MatchArguments(strategy)
-            for name, asks in (("3 containers", ASKS), ("1 that needs 2 zones", (WIDE,))):
-                needs = pod(*asks)
-                many, one = (
-                    measured(
-                        lambda on=on, needs=needs, arguments=arguments: (align(on, needs), score(on, needs, arguments))
-                    )
-                    for on in (full, alone)
-                )
+            for name, needs in (("3 containers", pod(*ASKS)), ("1 that needs 2 zones", pod(WIDE))):
+                many, one = (decided(on, needs, arguments) for on in (full, alone))
                 print(f"{scope:9} {strategy:18} {name:20} {many:6.2f}   34 zones alone {one:6.2f}")
-        changed = full_change(full, scope)
-        print(f"{scope:9} one node changes {changed:26.2f}")
-
-
-def full_change(on: ZoneTable, scope: TopologyScope) -> float:
-    changed = node("n7", scope, np.tile(np.array(WHOLE), (ZONES, 1)))
-    return measured(lambda: on.put_zones(changed))
+        changed = node("n7", scope, np.tile(np.array(WHOLE), (ZONES, 1)))
+        print(f"{scope:9} {'one node changes':39} {measured(partial(full.put_zones, changed)):6.2f}")
 
 
 if __name__ == "__main__":
