@@ -13,7 +13,7 @@ from closeknit.model.numa_arguments import MatchArguments
 from closeknit.numa.fingerprint import fingerprint
 from closeknit.numa.placement_vector import ContainerName, encoded
 from closeknit.numa.pod_needs import PodNeeds
-from closeknit.state.numa.bound_pod import BoundPod
+from closeknit.state.numa.zoned_pod import ZonedPod
 from closeknit.state.numa.caches import DiscardReservedCache, PassthroughCache, ZonesView
 from closeknit.state.numa.over_reserve import OverReserveCache, Resync, ResyncState
 
@@ -27,9 +27,9 @@ def report(cpu: tuple[int, ...] = (4000, 4000), **more: Any) -> NodeZones:
     return NodeZones("n1", zones, **{"manager": SINGLE, **more})
 
 
-def pod(name: str = "a", cpu: int = 1000, scheduler: str = "numa", **more: Any) -> BoundPod:
+def pod(name: str = "a", cpu: int = 1000, scheduler: str = "numa", **more: Any) -> ZonedPod:
     needs = PodNeeds((Container.of({"cpu": cpu}),), more.pop("qos", "Guaranteed"))
-    return BoundPod("default", name, f"uid-{name}", needs, "n1", scheduler, names=("c",), **more)
+    return ZonedPod("default", name, f"uid-{name}", needs, "n1", scheduler, names=("c",), **more)
 
 
 def free(view: ZonesView) -> list[int]:
@@ -104,7 +104,7 @@ def test_a_rejection_makes_a_node_dirty_and_a_matching_report_cleans_it() -> Non
     ],
 )
 def test_a_report_that_does_not_account_for_the_pods_leaves_the_node_dirty(
-    current: NodeZones | None, pods: list[BoundPod], state: ResyncState
+    current: NodeZones | None, pods: list[ZonedPod], state: ResyncState
 ) -> None:
     cache = over(report())
     cache.refused("n1")

@@ -6,7 +6,7 @@ from closeknit.model.container import Container, QoS
 from closeknit.model.numa import NodeZones, Zone, ZoneAmounts
 from closeknit.numa.placement_vector import ContainerName
 from closeknit.numa.pod_needs import PodNeeds
-from closeknit.state.numa.bound_pod import BoundPod
+from closeknit.state.numa.zoned_pod import ZonedPod
 from closeknit.state.numa.eviction import EvictionRefusal, evicted
 
 GPU = "x/gpu"
@@ -21,10 +21,10 @@ def zones(*free: tuple[int, int]) -> NodeZones:
     return NodeZones("n", tuple(made))
 
 
-def victim(cpu: int = 4000, gpu: int = 1, qos: QoS = "Guaranteed") -> BoundPod:
+def victim(cpu: int = 4000, gpu: int = 1, qos: QoS = "Guaranteed") -> ZonedPod:
     side = Container.of({"cpu": 1000}, kind="sidecar")
     main = Container.of({"cpu": cpu, GPU: gpu} if gpu else {"cpu": cpu})
-    return BoundPod("ns", "v", "uid", PodNeeds((side, main), qos), "n", names=("side", "main"))
+    return ZonedPod("ns", "v", "uid", PodNeeds((side, main), qos), "n", names=("side", "main"))
 
 
 def test_an_app_container_gives_back_what_it_had_of_its_own_in_its_zone() -> None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ...model.numa import NodeZones
 from ...numa.placement_vector import ContainerName
-from .bound_pod import BoundPod
+from .zoned_pod import ZonedPod
 
 
 class ZonesView(NamedTuple):
@@ -45,19 +45,19 @@ class PassthroughCache:
         """The zones of containers; None if the cache does not know them."""
         return None
 
-    def reserve(self, node: str, pod: BoundPod) -> None:
+    def reserve(self, node: str, pod: ZonedPod) -> None:
         """The pod was placed on the node and is about to be bound."""
 
-    def unreserve(self, node: str, pod: BoundPod) -> None:
+    def unreserve(self, node: str, pod: ZonedPod) -> None:
         """The pod will not be bound."""
 
-    def bound(self, node: str, pod: BoundPod) -> None:
+    def bound(self, node: str, pod: ZonedPod) -> None:
         """The pod was bound."""
 
     def refused(self, node: str) -> None:
         """The filter rejected a pod on the node."""
 
-    def pod_changed(self, pod: BoundPod) -> None:
+    def pod_changed(self, pod: ZonedPod) -> None:
         """A pod was added, changed or deleted."""
 
 
@@ -69,14 +69,14 @@ class DiscardReservedCache(PassthroughCache):
     def view(self, node: str) -> ZonesView:
         return ZonesView(None, False) if self._reserved.get(node) else super().view(node)
 
-    def reserve(self, node: str, pod: BoundPod) -> None:
+    def reserve(self, node: str, pod: ZonedPod) -> None:
         self._reserved.setdefault(node, set()).add(pod.uid)
 
-    def unreserve(self, node: str, pod: BoundPod) -> None:
+    def unreserve(self, node: str, pod: ZonedPod) -> None:
         held = self._reserved.get(node, set())
         held.discard(pod.uid)
         if not held:
             self._reserved.pop(node, None)
 
-    def bound(self, node: str, pod: BoundPod) -> None:
+    def bound(self, node: str, pod: ZonedPod) -> None:
         self.unreserve(node, pod)

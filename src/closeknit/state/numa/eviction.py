@@ -14,7 +14,7 @@ from enum import Enum
 
 from ...model.numa import NodeZones, Zone, ZoneAmounts
 from ...numa.placement_vector import ContainerName
-from .bound_pod import BoundPod
+from .zoned_pod import ZonedPod
 
 REFUSED = "eviction simulation in NRT is not possible:"
 
@@ -29,7 +29,7 @@ class EvictionRefusal(Enum):
 
 
 def evicted(
-    zones: NodeZones, victims: Iterable[BoundPod], placement: Mapping[ContainerName, int] | None
+    zones: NodeZones, victims: Iterable[ZonedPod], placement: Mapping[ContainerName, int] | None
 ) -> NodeZones | EvictionRefusal:
     """The zones without these pods, or why that cannot be told. Without victims or known containers: as they are."""
     pods = list(victims)
@@ -44,7 +44,7 @@ def evicted(
 
 
 def _freed(
-    zones: NodeZones, victims: Iterable[BoundPod], placement: Mapping[ContainerName, int]
+    zones: NodeZones, victims: Iterable[ZonedPod], placement: Mapping[ContainerName, int]
 ) -> Counter[tuple[int, str]]:
     """What app containers of the victims have of their own, by zone id and resource."""
     listed, freed = zones.names, Counter[tuple[int, str]]()

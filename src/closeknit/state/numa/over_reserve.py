@@ -25,7 +25,7 @@ from ...model.numa import NodeZones, TopologyManager, Zone, ZoneAmounts
 from ...model.numa_arguments import MatchArguments
 from ...numa.fingerprint import check, covers_exclusive_only
 from ...numa.placement_vector import ContainerName, PlacementError, decoded
-from .bound_pod import BoundPod
+from .zoned_pod import ZonedPod
 from .caches import PassthroughCache, ZonesView
 
 
@@ -50,7 +50,7 @@ class OverReserveCache(PassthroughCache):
         self.arguments, self.profiles = arguments, frozenset(profiles)
         self.generation = 0
         self._assumed: dict[str, dict[tuple[str, str], dict[str, int]]] = {}
-        self._known: dict[str, tuple[BoundPod, ...]] = {}
+        self._known: dict[str, tuple[ZonedPod, ...]] = {}
         self._refused: Counter[str] = Counter()
         self._foreign: Counter[str] = Counter()
         self._changed: set[str] = set()
@@ -86,18 +86,18 @@ class OverReserveCache(PassthroughCache):
         except PlacementError:
             return None
 
-    def reserve(self, node: str, pod: BoundPod) -> None:
+    def reserve(self, node: str, pod: ZonedPod) -> None:
         if node in self._reports:
             self._assumed.setdefault(node, {})[pod.key] = pod.needs.effective
 
-    def unreserve(self, node: str, pod: BoundPod) -> None:
+    def unreserve(self, node: str, pod: ZonedPod) -> None:
         self._assumed.get(node, {}).pop(pod.key, None)
 
     def refused(self, node: str) -> None:
         if node in self._reports:
             self._refused[node] += 1
 
-    def pod_changed(self, pod: BoundPod) -> None:
+    def pod_changed(self, pod: ZonedPod) -> None:
         """Mark the node of a foreign pod. With OnlyExclusiveResources, one that has nothing of its own is no matter."""
         mode, zones = self.arguments.foreign_pods, self._reports.get(pod.node)
         if zones is None or mode == "None" or pod.scheduler in self.profiles:
@@ -110,9 +110,9 @@ class OverReserveCache(PassthroughCache):
         """The nodes that the next resync looks at."""
         return sorted({*+self._refused, *+self._foreign, *self._changed})
 
-    def resync(self, reports: Mapping[str, NodeZones], pods: Iterable[BoundPod]) -> list[Resync]:
+    def resync(self, reports: Mapping[str, NodeZones], pods: Iterable[ZonedPod]) -> list[Resync]:
         """Take the current reports of dirty nodes that account for the pods that are known; the others stay dirty."""
-        by_node: dict[str, list[BoundPod]] = {}
+        by_node: dict[str, list[ZonedPod]] = {}
         for pod in pods:
             if self._is_relevant(pod):
                 by_node.setdefault(pod.node, []).append(pod)
@@ -125,12 +125,12 @@ class OverReserveCache(PassthroughCache):
             results.append(Resync(node, state))
         return results
 
-    def _is_relevant(self, pod: BoundPod) -> bool:
+    def _is_relevant(self, pod: ZonedPod) -> bool:
         if self.arguments.informer_mode == "Shared":
             return bool(pod.node) and pod.phase == "Running"
         return bool(pod.node) and pod.phase != "Pending"
 
-    def _judged(self, report: NodeZones | None, known: Collection[BoundPod], settings_changed: bool) -> ResyncState:
+    def _judged(self, report: NodeZones | None, known: Collection[ZonedPod], settings_changed: bool) -> ResyncState:
         if report is None:
             return ResyncState.NO_REPORT
         if settings_changed:
@@ -143,7 +143,7 @@ class OverReserveCache(PassthroughCache):
         entering = [pod.key for pod in known if not exclusive_only or pod.needs.is_exclusive(report.names)]
         return ResyncState.OTHER_PODS if check(report.fingerprint, entering) else ResyncState.ACCEPTED
 
-    def _flush(self, report: NodeZones, known: tuple[BoundPod, ...]) -> None:
+    def _flush(self, report: NodeZones, known: tuple[ZonedPod, ...]) -> None:
         self._clear(report.node)
         self._reports[report.node], self._known[report.node] = report, known
         self.generation += 1

@@ -11,7 +11,7 @@ from ...numa.pod_needs import PodNeeds
 
 
 @dataclass(frozen=True, slots=True)
-class BoundPod:
+class ZonedPod:
     """`names` are those of its containers, in the order of `needs`. `node` is empty while the pod is not bound."""
 
     namespace: str
