@@ -175,6 +175,22 @@ def test_a_search_that_runs_out_of_steps_is_not_sure() -> None:
     assert found == ((0, 1), 44, False)
 
 
+def test_layouts_of_distances_that_no_node_has_are_forgotten() -> None:
+    on = table(None)
+    for far in range(100):
+        near = Zone(0, {"cpu": ZoneAmounts(1000, 1000, 1000)}, {0: 10, 1: far})
+        on.put_zones(NodeZones("n", (near, Zone(1, near.resources, {0: far, 1: 10}))))
+    [columns] = on
+    assert len(columns.distances) <= 16
+    assert columns.distances.costs[columns.layouts[0]].tolist() == [[10, 99], [99, 10]]
+
+
+def test_a_request_beyond_all_machines_fits_nowhere() -> None:
+    needs = pod({"memory": 2**63 - 1})
+    assert answer(table(zones({"memory": 5})), needs) is Alignment.CONTAINER
+    assert points(zones({"memory": 5}), needs, "MostAllocated") == 0
+
+
 def test_a_table_forgets_a_node_that_is_gone_with_its_report() -> None:
     on = table(zones({"cpu": 1000}))
     on.drop_node("n")

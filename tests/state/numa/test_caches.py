@@ -13,9 +13,9 @@ from closeknit.model.numa_arguments import MatchArguments
 from closeknit.numa.fingerprint import fingerprint
 from closeknit.numa.placement_vector import ContainerName, encoded
 from closeknit.numa.pod_needs import PodNeeds
-from closeknit.state.numa.zoned_pod import ZonedPod
 from closeknit.state.numa.caches import DiscardReservedCache, PassthroughCache, ZonesView
 from closeknit.state.numa.over_reserve import OverReserveCache, Resync, ResyncState
+from closeknit.state.numa.zoned_pod import ZonedPod
 
 SINGLE = TopologyManager("single-numa-node")
 FRESH_NONE = ZonesView(None)

@@ -6,8 +6,8 @@ from closeknit.model.container import Container, QoS
 from closeknit.model.numa import NodeZones, Zone, ZoneAmounts
 from closeknit.numa.placement_vector import ContainerName
 from closeknit.numa.pod_needs import PodNeeds
-from closeknit.state.numa.zoned_pod import ZonedPod
 from closeknit.state.numa.eviction import EvictionRefusal, evicted
+from closeknit.state.numa.zoned_pod import ZonedPod
 
 GPU = "x/gpu"
 MAIN, SIDE = ContainerName("ns", "v", "main"), ContainerName("ns", "v", "side")

@@ -17,7 +17,7 @@ from ...model.container import Container, QoS
 from ...numa.pod_needs import PodNeeds
 from ...numa.resource_kinds import OF_EVERY_NODE, floats, is_host_level
 from .outcome import Alignment
-from .zone_columns import UNLISTED, BoolArray, IntArray, ZoneColumns
+from .zone_columns import BoolArray, IntArray, ZoneColumns
 
 NO_ZONE = np.int8(127)
 
@@ -75,7 +75,7 @@ def _tested(columns: ZoneColumns, requests: Mapping[str, int], qos: QoS, free: F
         if column is None:
             fits &= is_host_level(name)
             continue
-        least = 0 if floats(name, qos) else amount
+        least = 0 if floats(name, qos) else amount  # a zone that does not list it has less than 0
         enough = free.get(name, column.available) >= least
         if is_host_level(name):
             enough |= ~column.somewhere
@@ -94,6 +94,3 @@ def _take(columns: ZoneColumns, free: Free, zones: BoolArray, requests: Mapping[
         if amount and column is not None and not floats(name, qos):
             before = free.get(name, column.available)
             free[name] = before - chosen * np.where(column.somewhere, amount, 0)
-
-
-assert UNLISTED < 0  # so that what floats fits every zone that lists it, and no other

@@ -92,7 +92,7 @@ def _share(column: ResourceColumn, name: str, amount: int) -> FloatArray:
 def _large_share(column: ResourceColumn, percent: int) -> FloatArray:
     """The same where floats are not exact: the quotient, and a half if there is a remainder."""
     divisor = np.where(np.isinf(column.divisor), 2**62, column.divisor).astype(np.int64)
-    quotient, rest = np.divmod(np.int64(percent), divisor)
+    quotient, rest = np.divmod(np.int64(min(percent, 2**62)), divisor)  # more than 2^62 fits no zone
     share: FloatArray = quotient + np.where(rest > 0, 0.5, 0.0)
     return share
 

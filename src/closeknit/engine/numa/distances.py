@@ -72,6 +72,15 @@ class ZoneDistances:
             self._costs, self._means = None, {}
         return number
 
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def keep(self, layouts: Sequence[int]) -> None:
+        """Forget all layouts but these, which get the numbers 0, 1 and so on."""
+        matrices = list(self._known)
+        self._known = {matrices[number]: at for at, number in enumerate(layouts)}
+        self._costs, self._means = None, {}
+
     @property
     def costs(self) -> NDArray[np.int64]:
         """The matrices of all layouts."""

@@ -140,6 +140,8 @@ class ZoneColumns:
         self._max_zones[slot] = node.manager.max_zones
         self._ids[:, slot] = [zone.id for zone in node.zones]
         self._layouts[slot] = self.distances.layout(node.zones)
+        if len(self.distances) > 2 * self.room:
+            self._forget_layouts()
         for name in set(self._resources).union(*(zone.resources for zone in node.zones)):
             held = (zone.resources.get(name) for zone in node.zones)
             amounts = [UNLISTED if one is None else one.available for one in held]
@@ -148,6 +150,12 @@ class ZoneColumns:
                 column = self._resources[name] = ResourceColumn.empty(self.key.zones, self.room)
             column.put(slot, amounts, MILLI if name == CPU else 1)
         self.offer(slot, offered)
+
+    def _forget_layouts(self) -> None:
+        """Drop the layouts of reports that were replaced."""
+        used, numbers = np.unique(self.layouts, return_inverse=True)
+        self._layouts[: self.size] = numbers
+        self.distances.keep(used.tolist())
 
     def offer(self, slot: int, names: Iterable[str]) -> None:
         """Note which resources the node has."""

@@ -25,8 +25,8 @@ from ...model.numa import NodeZones, TopologyManager, Zone, ZoneAmounts
 from ...model.numa_arguments import MatchArguments
 from ...numa.fingerprint import check, covers_exclusive_only
 from ...numa.placement_vector import ContainerName, PlacementError, decoded
-from .zoned_pod import ZonedPod
 from .caches import PassthroughCache, ZonesView
+from .zoned_pod import ZonedPod
 
 
 class ResyncState(Enum):
