@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from closeknit.model.container import Container, Kind
+from closeknit.numa.admission import KubeletSettings, Machine, NodeAdmission
 from closeknit.numa.cpus import CpuPlaces
 from closeknit.numa.demand import PodDemand
-from closeknit.numa.kubelet import Kubelet, Machine, Settings
 from closeknit.numa.masks import mask_of
 
 GI = 1 << 30
@@ -25,8 +25,8 @@ def machine(*cpus: int, memory: int = 64, gpus: tuple[int, ...] = (), threads: i
     return Machine(places, {zone: {"memory": memory * GI} for zone in zones}, devices)
 
 
-def kubelet(on: Machine, policy: Any = "single-numa-node", scope: Any = "container", **more: Any) -> Kubelet:
-    return Kubelet(on, Settings(policy, scope, **more))
+def kubelet(on: Machine, policy: Any = "single-numa-node", scope: Any = "container", **more: Any) -> NodeAdmission:
+    return NodeAdmission(on, KubeletSettings(policy, scope, **more))
 
 
 def container(cpu: float = 1, memory: float = 1, kind: Kind = "app", **more: int) -> Container:

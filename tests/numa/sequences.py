@@ -8,9 +8,9 @@ from typing import Any
 
 from closeknit.model.container import Container, Kind
 from closeknit.model.numa import TopologyPolicy, TopologyScope
+from closeknit.numa.admission import KubeletSettings, Machine, NodeAdmission
 from closeknit.numa.cpus import CpuOptions, CpuPlaces
 from closeknit.numa.demand import PodDemand
-from closeknit.numa.kubelet import Kubelet, Machine, Settings
 from closeknit.numa.masks import mask_of
 
 GI = 1 << 30
@@ -37,10 +37,10 @@ class Sequence:
     """`steps` are pods by uid that arrive, or None for one that goes."""
 
     zones: tuple[Zone, ...]
-    settings: Settings
+    settings: KubeletSettings
     steps: tuple[tuple[str, tuple[Container, ...] | None], ...]
 
-    def kubelet(self) -> Kubelet:
+    def kubelet(self) -> NodeAdmission:
         zones = {at: mask_of(cpu for core in zone.cores for cpu in core) for at, zone in enumerate(self.zones)}
         sockets = {zone.socket: 0 for zone in self.zones}
         for at, zone in enumerate(self.zones):
@@ -52,7 +52,7 @@ class Sequence:
         }
         distances = {at: zone.distances for at, zone in enumerate(self.zones)}
         places = CpuPlaces(zones, cores, tuple(sockets.values()))
-        return Kubelet(Machine(places, memory, reserved_cpus=1, distances=distances), self.settings)
+        return NodeAdmission(Machine(places, memory, reserved_cpus=1, distances=distances), self.settings)
 
     def outcomes(self) -> list[tuple[str, str]]:
         """For each pod that arrives the reason and the message of its refusal, both empty if it is admitted."""
@@ -115,7 +115,7 @@ def random_sequence(seed: int) -> Sequence:
     policy, scope = draw.choice(POLICIES), draw.choice(SCOPES)
     by_socket = policy in ("best-effort", "restricted") and draw.random() < 0.2
     options = CpuOptions(full_pcpus_only=threads > 1 and draw.random() < 0.3, align_by_socket=by_socket)
-    settings = Settings(policy, scope, closest, cpu_options=options)
+    settings = KubeletSettings(policy, scope, closest, cpu_options=options)
     size = sum(len(zone.cores) for zone in zones) * threads // len(zones)
     steps: list[tuple[str, tuple[Container, ...] | None]] = []
     there: list[str] = []

@@ -11,7 +11,7 @@ from ..model.container import Kind
 from ..model.resources import CPU
 from .cpus import CpuOptions, CpuPlaces, cpu_hints, take
 from .hints import Answer
-from .refusal import SMT, Refusal, unexpected
+from .refusal import SMT, AdmissionRefusal, unexpected
 
 
 class CpuManager:
@@ -27,7 +27,7 @@ class CpuManager:
             return {}
         return {CPU: cpu_hints(self.places, self.free, self.reusable, count, self.options.align_by_socket)}
 
-    def allocate(self, uid: str, kind: Kind, count: int, mask: int | None) -> Refusal | None:
+    def allocate(self, uid: str, kind: Kind, count: int, mask: int | None) -> AdmissionRefusal | None:
         """Give a container its CPUs, those of ended init containers first where they are in the same zone."""
         available = self.free | self.reusable
         aligned = 0 if mask is None else self.places.aligned(mask, self.options.align_by_socket)
@@ -39,17 +39,17 @@ class CpuManager:
             self.reusable = self.reusable | cpus if kind == "init" else self.reusable & ~cpus
         return refusal
 
-    def _refusal(self, available: int, count: int, aligned: int) -> Refusal | None:
+    def _refusal(self, available: int, count: int, aligned: int) -> AdmissionRefusal | None:
         """Why there are too few CPUs. The kubelet counts what is missing after those that are aligned with the hint."""
         threads, there = self.places.threads, available.bit_count()
         if self.options.full_pcpus_only:
             cores = (self.free & ~self.places.cores_with(self.reserved)).bit_count()
             if count % threads:
-                return Refusal(
+                return AdmissionRefusal(
                     SMT, f"SMT Alignment Error: requested {count} cpus not multiple cpus per core = {threads}"
                 )
             if cores < count:
-                return Refusal(
+                return AdmissionRefusal(
                     SMT,
                     f"SMT Alignment Error: not enough free physical CPUs: available physical CPUs = {cores}"
                     f", requested CPUs = {count}, CPUs per core = {threads}",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ..model.container import Kind
 from .devices import Devices, device_hints, take_devices
 from .hints import Answer
-from .refusal import Refusal, unexpected
+from .refusal import AdmissionRefusal, unexpected
 
 
 class DeviceManager:
@@ -24,7 +24,7 @@ class DeviceManager:
     def hints(self, request: Mapping[str, int]) -> Answer:
         return {name: device_hints(self._devices(name), count) for name, count in request.items()}
 
-    def allocate(self, uid: str, kind: Kind, request: Mapping[str, int], mask: int | None) -> Refusal | None:
+    def allocate(self, uid: str, kind: Kind, request: Mapping[str, int], mask: int | None) -> AdmissionRefusal | None:
         for name, count in request.items():
             taken = take_devices(self._devices(name), count, mask)
             if taken is None:

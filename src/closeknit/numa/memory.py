@@ -32,7 +32,7 @@ class ZoneMemory:
 
 
 @dataclass(frozen=True)
-class Block:
+class MemoryBlock:
     """What a container holds of one resource in a set of zones."""
 
     resource: str
@@ -66,7 +66,7 @@ def memory_hints(zones: Zones, request: Amounts, reusable: Reusable) -> list[Hin
     return preferring_least(found, least)
 
 
-def kept_memory_hints(blocks: Sequence[Block], request: Amounts) -> dict[str, list[Hint]] | None:
+def kept_memory_hints(blocks: Sequence[MemoryBlock], request: Amounts) -> dict[str, list[Hint]] | None:
     """Hints for a container that has its memory already, as after a restart; None if it has something else."""
     held = {block.resource: block for block in blocks}
     if {name: block.size for name, block in held.items()} != dict(request):
@@ -118,7 +118,7 @@ def _suffices(zones: Zones, request: Amounts, mask: int) -> bool:
     return all(sum(one.free.get(name, 0) for one in members) >= size for name, size in request.items())
 
 
-def reserve(zones: Zones, block: Block) -> None:
+def reserve(zones: Zones, block: MemoryBlock) -> None:
     """Take a block from its zones, the lowest first; all of them become one group."""
     left = block.size
     for zone in zones_of(block.mask):
@@ -130,7 +130,7 @@ def reserve(zones: Zones, block: Block) -> None:
         left -= part
 
 
-def give_back(zones: Zones, block: Block) -> None:
+def give_back(zones: Zones, block: MemoryBlock) -> None:
     """Return a block to its zones, the lowest first; a zone that serves no container is in no group any more."""
     left = block.size
     for zone in zones_of(block.mask):

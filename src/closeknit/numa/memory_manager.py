@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from ..model.container import Kind
 from .hints import Answer, Hint
-from .memory import Amounts, Block, ZoneMemory, choose, give_back, memory_hints, reserve
-from .refusal import Refusal, unexpected
+from .memory import Amounts, MemoryBlock, ZoneMemory, choose, give_back, memory_hints, reserve
+from .refusal import AdmissionRefusal, unexpected
 
 
 class MemoryManager:
@@ -19,7 +19,7 @@ class MemoryManager:
         self.zones = {
             zone: ZoneMemory(1 << zone, allocatable=dict(sizes), free=dict(sizes)) for zone, sizes in zones.items()
         }
-        self.blocks: defaultdict[str, list[tuple[Kind, list[Block]]]] = defaultdict(list)
+        self.blocks: defaultdict[str, list[tuple[Kind, list[MemoryBlock]]]] = defaultdict(list)
         self.reusable: dict[int, dict[str, int]] = {}
         """What ended init containers leave to the pod that is being admitted."""
 
@@ -28,13 +28,13 @@ class MemoryManager:
         hints = memory_hints(self.zones, request, self.reusable) if request else []
         return dict.fromkeys(request, hints) if hints else {}
 
-    def allocate(self, uid: str, kind: Kind, request: Amounts, hint: Hint) -> Refusal | None:
+    def allocate(self, uid: str, kind: Kind, request: Amounts, hint: Hint) -> AdmissionRefusal | None:
         if not request:
             return None
         mask = choose(self.zones, request, self.reusable, hint)
         if isinstance(mask, str):
             return unexpected(f"[memorymanager] {mask}")
-        blocks = [Block(name, mask, size) for name, size in request.items()]
+        blocks = [MemoryBlock(name, mask, size) for name, size in request.items()]
         again = self.reusable.setdefault(mask, {})
         for block in blocks:
             reserve(self.zones, replace(block, size=max(0, block.size - again.get(block.resource, 0))))
@@ -45,7 +45,7 @@ class MemoryManager:
         self.blocks[uid].append((kind, blocks))
         return None
 
-    def _shrink_init_blocks(self, uid: str, taken: list[Block]) -> None:
+    def _shrink_init_blocks(self, uid: str, taken: list[MemoryBlock]) -> None:
         """Count memory once that a container takes over from init containers before it."""
         left = {(block.resource, block.mask): block.size for block in taken}
         for kind, blocks in self.blocks[uid]:
@@ -53,7 +53,7 @@ class MemoryManager:
                 blocks[:] = [self._shrunk(block, left) for block in blocks]
 
     @staticmethod
-    def _shrunk(block: Block, left: dict[tuple[str, int], int]) -> Block:
+    def _shrunk(block: MemoryBlock, left: dict[tuple[str, int], int]) -> MemoryBlock:
         key = (block.resource, block.mask)
         part = min(block.size, left.get(key, 0))
         if part:
@@ -71,6 +71,6 @@ class MemoryManager:
         for _, blocks in self.blocks.pop(uid, ()):
             self._free(blocks)
 
-    def _free(self, blocks: list[Block]) -> None:
+    def _free(self, blocks: list[MemoryBlock]) -> None:
         for block in blocks:
             give_back(self.zones, block)

@@ -11,11 +11,11 @@ UNEXPECTED = "UnexpectedAdmissionError"
 LOCALITY = "Resources cannot be allocated with Topology locality"
 
 
-class Refusal(NamedTuple):
+class AdmissionRefusal(NamedTuple):
     reason: str
     message: str
 
 
-def unexpected(cause: str) -> Refusal:
+def unexpected(cause: str) -> AdmissionRefusal:
     """A manager cannot give what the topology manager admitted."""
-    return Refusal(UNEXPECTED, f"Allocate failed due to {cause}, which is unexpected")
+    return AdmissionRefusal(UNEXPECTED, f"Allocate failed due to {cause}, which is unexpected")

@@ -15,7 +15,7 @@ from closeknit.numa.demand import PodDemand, device_limits
 from closeknit.numa.devices import Devices, device_hints, kept_device_hints
 from closeknit.numa.hints import Answer, Hint, groups_of
 from closeknit.numa.masks import mask_of, mean_distance, zones_of
-from closeknit.numa.memory import Block, ZoneMemory, breaks_group, kept_memory_hints, memory_hints
+from closeknit.numa.memory import MemoryBlock, ZoneMemory, breaks_group, kept_memory_hints, memory_hints
 from closeknit.numa.merge import Merger, single_zone_hints, widest_of_narrowest
 from closeknit.numa.refusal import AFFINITY
 
@@ -188,7 +188,7 @@ def memory(case: Case) -> Any:
     if not request:
         return {"hints": None}
     if held := own(case):
-        blocks = [Block(each["type"], mask_of(each["numaNodes"]), each["size"]) for some in held for each in some]
+        blocks = [MemoryBlock(each["type"], mask_of(each["numaNodes"]), each["size"]) for some in held for each in some]
         return shown_answer(kept_memory_hints(blocks, request), sort=False)
     hints = memory_hints(zones(case), request, {})
     return shown_answer(dict.fromkeys(request, hints), sort=False) if hints else {"hints": {}}

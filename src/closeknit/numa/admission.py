@@ -24,11 +24,11 @@ from .hints import Hint, groups_of
 from .masks import Distances
 from .memory_manager import MemoryManager
 from .merge import Merger
-from .refusal import AFFINITY, LOCALITY, Refusal
+from .refusal import AFFINITY, LOCALITY, AdmissionRefusal
 
 
 @dataclass(frozen=True)
-class Settings:
+class KubeletSettings:
     """The part of a kubelet's configuration that decides about admission."""
 
     policy: TopologyPolicy = "none"
@@ -63,8 +63,8 @@ class Verdict:
         return not self.reason
 
 
-class Kubelet:
-    def __init__(self, machine: Machine, settings: Settings) -> None:
+class NodeAdmission:
+    def __init__(self, machine: Machine, settings: KubeletSettings) -> None:
         self.settings = settings
         self.merger = Merger(settings.policy, sorted(machine.memory), machine.distances, settings.closest)
         self.cpus = CpuManager(machine.cpus, machine.reserved_cpus, settings.cpu_options)
@@ -78,7 +78,7 @@ class Kubelet:
         whole = self._aligned(pod, None) if self.settings.scope == "pod" else None
         for container in pod.containers:
             hint = whole or self._aligned(pod, container)
-            refusal = hint if isinstance(hint, Refusal) else self._allocate(uid, pod, container, hint)
+            refusal = hint if isinstance(hint, AdmissionRefusal) else self._allocate(uid, pod, container, hint)
             if isinstance(hint, Hint):
                 hints.append(hint)
             if refusal is not None:
@@ -86,14 +86,14 @@ class Kubelet:
                 return Verdict(tuple(hints), *refusal)
         return Verdict(tuple(hints))
 
-    def _aligned(self, pod: PodDemand, container: Container | None) -> Hint | Refusal:
+    def _aligned(self, pod: PodDemand, container: Container | None) -> Hint | AdmissionRefusal:
         """The hint for a container, or for the whole pod."""
         if self.settings.policy == "none":
             return self.merger.merge(())
         cpus, memory, devices = self._asked(pod, container)
         answers = (self.devices.hints(devices), self.cpus.hints(cpus), self.memory.hints(memory))
         hint = self.merger.merge(groups_of(answers))
-        return hint if self.merger.admits(hint) else Refusal(AFFINITY, LOCALITY)
+        return hint if self.merger.admits(hint) else AdmissionRefusal(AFFINITY, LOCALITY)
 
     def _asked(self, pod: PodDemand, container: Container | None) -> tuple[int, dict[str, int], dict[str, int]]:
         """CPUs, memory and devices of a container, or of the whole pod."""
@@ -104,7 +104,7 @@ class Kubelet:
             devices = device_limits(container, self.devices.total)
         return cpus if self.settings.pins_cpus else 0, memory if self.settings.pins_memory else {}, devices
 
-    def _allocate(self, uid: str, pod: PodDemand, container: Container, hint: Hint) -> Refusal | None:
+    def _allocate(self, uid: str, pod: PodDemand, container: Container, hint: Hint) -> AdmissionRefusal | None:
         cpus, memory, devices = self._asked(pod, container)
         return (
             self.devices.allocate(uid, container.kind, devices, hint.mask)
