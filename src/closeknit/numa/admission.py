@@ -11,17 +11,18 @@ nothing behind.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ..model.container import Container
 from ..model.numa import TopologyPolicy, TopologyScope
+from ..model.resources import CPU
 from .cpu_manager import CpuManager
 from .cpus import CpuOptions, CpuPlaces
 from .demand import PodDemand, device_limits
 from .device_manager import DeviceManager
 from .hints import Hint, groups_of
-from .masks import Distances
+from .masks import Distances, zones_of
 from .memory_manager import MemoryManager
 from .merge import Merger
 from .refusal import AFFINITY, LOCALITY, AdmissionRefusal
@@ -48,15 +49,36 @@ class Machine:
     devices: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     reserved_cpus: int = 0
     distances: Distances = field(default_factory=dict)
+    zones: tuple[int, ...] = ()
+    """All zones, where some of them have no memory."""
+
+
+@dataclass(frozen=True)
+class Shortage:
+    """What a refused container, or the whole pod, asks for of one resource, and what each zone had for it.
+
+    `bound` are the zones that it must have because init containers of its pod left something there.
+    """
+
+    resource: str
+    asked: int
+    free: tuple[tuple[int, int], ...]
+    bound: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """`hints` are those of the containers that were admitted, in start order; `reason` is empty if all of them were."""
+    """`hints` are those of the containers that were admitted, in start order; `reason` is empty if all of them were.
+
+    `container` is the number of the one that was refused, None if the pod was refused as a whole, and `asked` what it
+    asked for.
+    """
 
     hints: tuple[Hint, ...] = ()
     reason: str = ""
     message: str = ""
+    container: int | None = None
+    asked: tuple[Shortage, ...] = ()
 
     @property
     def admitted(self) -> bool:
@@ -66,7 +88,9 @@ class Verdict:
 class NodeAdmission:
     def __init__(self, machine: Machine, settings: KubeletSettings) -> None:
         self.settings = settings
-        self.merger = Merger(settings.policy, sorted(machine.memory), machine.distances, settings.closest)
+        self.merger = Merger(
+            settings.policy, sorted(machine.zones or machine.memory), machine.distances, settings.closest
+        )
         self.cpus = CpuManager(machine.cpus, machine.reserved_cpus, settings.cpu_options)
         self.memory = MemoryManager(machine.memory)
         self.devices = DeviceManager(machine.devices)
@@ -76,14 +100,16 @@ class NodeAdmission:
         self.cpus.reusable, self.memory.reusable, self.devices.reusable = 0, {}, {}
         hints: list[Hint] = []
         whole = self._aligned(pod, None) if self.settings.scope == "pod" else None
-        for container in pod.containers:
+        for number, container in enumerate(pod.containers):
             hint = whole or self._aligned(pod, container)
             refusal = hint if isinstance(hint, AdmissionRefusal) else self._allocate(uid, pod, container, hint)
             if isinstance(hint, Hint):
                 hints.append(hint)
             if refusal is not None:
+                at = None if isinstance(whole, AdmissionRefusal) else number
+                asked = tuple(self._shortages(pod, None if at is None else container))
                 self.remove(uid)
-                return Verdict(tuple(hints), *refusal)
+                return Verdict(tuple(hints), *refusal, at, asked)
         return Verdict(tuple(hints))
 
     def _aligned(self, pod: PodDemand, container: Container | None) -> Hint | AdmissionRefusal:
@@ -111,6 +137,29 @@ class NodeAdmission:
             or self.cpus.allocate(uid, container.kind, cpus, hint.mask)
             or self.memory.allocate(uid, container.kind, memory, hint)
         )
+
+    def _shortages(self, pod: PodDemand, container: Container | None) -> Iterator[Shortage]:
+        cpus, memory, devices = self._asked(pod, container)
+        if cpus:
+            places, left = self.cpus.places, self.cpus.reusable
+            free = tuple((zone, (own & (self.cpus.free | left)).bit_count()) for zone, own in places.zones.items())
+            yield Shortage(CPU, cpus, free, tuple(zones_of(places.zones_with(left))))
+        for name, size in memory.items():
+            yield Shortage(name, size, tuple((zone, one.free.get(name, 0)) for zone, one in self.memory.zones.items()))
+        for name, count in devices.items():
+            homes = {zone: own for own in self.devices.total[name] for zone in zones_of(own)}
+            yield Shortage(name, count, tuple((zone, self.devices.free[name][own]) for zone, own in homes.items()))
+
+    def occupy(
+        self, cpus: int, memory: Mapping[int, Mapping[str, int]], devices: Mapping[str, Mapping[int, int]]
+    ) -> None:
+        """Take what pods have that we know nothing else about."""
+        self.cpus.free &= ~cpus
+        for zone, sizes in memory.items():
+            for name, size in sizes.items():
+                self.memory.zones[zone].free[name] -= size
+        for name, counts in devices.items():
+            self.devices.free[name].subtract(counts)
 
     def remove(self, uid: str) -> None:
         """Take back everything that the pod holds."""
