@@ -72,11 +72,16 @@ def shape(spec: dict[str, Any], labels: dict[str, str] = APP, namespace: str = "
 
 
 def run(
-    snapshot: Snapshot, node: str, spec: dict[str, Any] | None = None, namespace: str = "default", **labels: str
+    snapshot: Snapshot,
+    node: str,
+    spec: dict[str, Any] | None = None,
+    namespace: str = "default",
+    leaves: bool = False,
+    **labels: str,
 ) -> None:
     """A pod that runs on a node already."""
     snapshot.use(node, {}, 1)
-    snapshot.neighbours.use(node, read_kind(namespace, labels, spec or {}), 1)
+    snapshot.neighbours.use(node, read_kind(namespace, labels, spec or {}, leaves), 1)
 
 
 def placed(
@@ -287,6 +292,19 @@ def test_running_pods_count_in_the_skew() -> None:
     assert placed(snapshot, 4, shape(spread(RACK))) == {"a1": 1, "b1": 3}
     run(snapshot, "a1", None, "other", app="x")
     assert placed(snapshot, 4, shape(spread(RACK))) == {"a1": 1, "b1": 3}
+
+
+def test_pods_that_are_being_deleted_do_not_count_in_the_skew_but_keep_others_away() -> None:
+    snapshot = cluster("a1 b1")
+    run(snapshot, "a1", leaves=True, app="x")
+    assert placed(snapshot, 4, shape(spread(RACK))) == {"a1": 2, "b1": 2}
+    assert placed(snapshot, 1, shape(apart(term(RACK)))) == {"b1": 1}
+
+
+def test_a_spread_with_an_empty_selector_counts_no_pods() -> None:
+    snapshot = cluster("a1 b1")
+    run(snapshot, "a1", app="x")
+    assert placed(snapshot, 3, shape(spread(RACK, labelSelector={})), IN_RACK) == {"a1": 3}
 
 
 def test_nodes_that_the_pod_does_not_select_count_in_the_skew_only_where_the_policy_says_so() -> None:

@@ -24,6 +24,15 @@ def test_pods_that_differ_in_their_number_alone_share_one_value() -> None:
     assert cache.of(pod(1)) is not cache.of(pod(1, affinity=APART))
 
 
+def test_a_pod_that_is_being_deleted_is_of_a_kind_of_its_own() -> None:
+    cache, leaving = KindCache(True), pod(1)
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    found = cache.of(leaving)
+    assert found is not None
+    assert found.leaves
+    assert found is not cache.of(pod(1))
+
+
 def test_text_and_object_give_the_same_kind() -> None:
     cache, one = KindCache(True), pod(1, hostNetwork=True, containers=[{"name": "c", "ports": [{"containerPort": 80}]}])
     found = cache.of_text("n", one["metadata"]["labels"], msgspec.json.encode(one))

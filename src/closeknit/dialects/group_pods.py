@@ -22,12 +22,13 @@ ENDED = ("Succeeded", "Failed")
 
 
 class GroupPod(NamedTuple):
-    """`key` is namespace/name; `node` is empty until the pod is bound."""
+    """`key` is namespace/name; `node` is empty until the pod is bound. A pod `leaves` that is being deleted."""
 
     key: str
     labels: Mapping[str, str]
     shape: Shape
     node: str = ""
+    leaves: bool = False
 
 
 def key_of(field: Field) -> str:
@@ -44,11 +45,11 @@ def read_pods(pods: Iterable[Field]) -> list[GroupPod]:
 
 def _read_pod(pod: Field) -> GroupPod | None:
     node = pod.at("spec", "nodeName").text()
-    leaves = pod.at("metadata", "deletionTimestamp").given and not node
-    if leaves or pod.at("status", "phase").text() in ENDED:
+    leaves = pod.at("metadata", "deletionTimestamp").given
+    if (leaves and not node) or pod.at("status", "phase").text() in ENDED:
         return None
     shape, key, labels = read_shape(pod.at("spec")), key_of(pod), pod.at("metadata", "labels").strings()
-    return None if shape is None else GroupPod(key, labels, _ruled(shape, key, labels, pod), node)
+    return None if shape is None else GroupPod(key, labels, _ruled(shape, key, labels, pod), node, leaves)
 
 
 def _ruled(shape: Shape, key: str, labels: Mapping[str, str], pod: Field) -> Shape:

@@ -6,6 +6,7 @@ Preferred terms and ScheduleAnyway do not exclude a node and are not read. Nothi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -110,9 +111,10 @@ def with_rules(shape: Shape, namespace: str, labels: Mapping[str, str], spec: Ra
     return shape.ruled(rules if rules.asks else None, rules.kind)
 
 
-def read_kind(namespace: str, labels: Mapping[str, str], spec: Raw) -> PodKind:
-    """What other pods have to know of a pod."""
-    return read_rules(namespace, labels, spec).kind
+def read_kind(namespace: str, labels: Mapping[str, str], spec: Raw, leaves: bool = False) -> PodKind:
+    """What other pods have to know of a pod, which `leaves` if it is being deleted."""
+    kind = read_rules(namespace, labels, spec).kind
+    return replace(kind, leaves=True) if leaves else kind
 
 
 def read_rules(namespace: str, labels: Mapping[str, str], spec: Raw) -> PodRules:

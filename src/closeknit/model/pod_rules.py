@@ -77,17 +77,18 @@ class SpreadRule(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PodKind:
-    """`volumes` are the PersistentVolumeClaims that its pods use."""
+    """`volumes` are the PersistentVolumeClaims that its pods use; pods that are being deleted `leave`."""
 
     namespace: str
     labels: Labels = ()
     ports: tuple[HostPort, ...] = ()
     anti: tuple[PodTerm, ...] = ()
     volumes: tuple[str, ...] = ()
+    leaves: bool = False
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        value = (self.namespace, self.labels, self.ports, self.anti, self.volumes)
+        value = (self.namespace, self.labels, self.ports, self.anti, self.volumes, self.leaves)
         object.__setattr__(self, "_hash", hash(value))
 
     def __hash__(self) -> int:
@@ -104,7 +105,12 @@ class PodKind:
         return term.in_namespaces is not None and selects(term.in_namespaces, labels)
 
     def is_spread_by(self, rule: SpreadRule, namespace: str) -> bool:
-        """Whether a spread rule of a pod in that namespace counts pods of this kind."""
+        """Whether a spread rule of a pod in that namespace counts pods of this kind.
+
+        kube-scheduler counts no pods that are being deleted, and none at all for an empty selector.
+        """
+        if self.leaves or not rule.selector:
+            return False
         return self.namespace == namespace and selects(rule.selector, dict(self.labels))
 
 

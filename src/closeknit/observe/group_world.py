@@ -11,7 +11,7 @@ are bound to the domains where they run, which the gangs say themselves.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..dialects.field import Field
@@ -83,7 +83,7 @@ def charge_bound(columns: Snapshot, objects: Iterable[Found], known: Collection[
     for pod in bound:
         columns.use(pod.node, dict(pod.shape.requests))
         if pod.shape.kind is not None:
-            columns.neighbours.use(pod.node, pod.shape.kind, 1)
+            columns.neighbours.use(pod.node, replace(pod.shape.kind, leaves=pod.leaves), 1)
     return list(_elsewhere([pod for pod in bound if pod.node not in columns.row_of]))
 
 

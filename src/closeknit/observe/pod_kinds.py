@@ -5,6 +5,8 @@ A cluster has many pods of few kinds. Pods whose rules cannot be read count as p
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import msgspec
 
 from ..cluster.port import Raw
@@ -26,20 +28,23 @@ class KindCache:
 
     def of(self, pod: Raw) -> PodKind | None:
         meta = pod["metadata"]
-        return self.kind(meta.get("namespace") or "default", meta.get("labels") or {}, pod["spec"])
+        labels, leaves = meta.get("labels") or {}, "deletionTimestamp" in meta
+        return self.kind(meta.get("namespace") or "default", labels, pod["spec"], leaves)
 
-    def of_text(self, namespace: str, labels: dict[str, str], data: bytes | msgspec.Raw) -> PodKind | None:
+    def of_text(
+        self, namespace: str, labels: dict[str, str], data: bytes | msgspec.Raw, leaves: bool = False
+    ) -> PodKind | None:
         """The same from JSON; most pods have nothing in their spec that others have to know."""
         text = bytes(data)
         spec = msgspec.json.decode(text).get("spec") or {} if any(word in text for word in _WORDS) else {}
-        return self.kind(namespace, labels, spec)
+        return self.kind(namespace, labels, spec, leaves)
 
-    def kind(self, namespace: str, labels: dict[str, str], spec: Raw) -> PodKind | None:
+    def kind(self, namespace: str, labels: dict[str, str], spec: Raw, leaves: bool = False) -> PodKind | None:
         """The kind of a pod, the same object for equal pods."""
         if not self.active:
             return None
         try:
-            found = read_kind(namespace, labels, spec)
+            found = read_kind(namespace, labels, spec, leaves)
         except (msgspec.ValidationError, AttributeError, TypeError):
             found = PodKind(namespace)
         known = self._kinds.get(found)
@@ -48,6 +53,6 @@ class KindCache:
                 self._kinds.clear()
                 self._labels.clear()
             shared = tuple(self._labels.setdefault(one, one) for one in found.labels)
-            known = PodKind(found.namespace, shared, found.ports, found.anti, found.volumes)
+            known = replace(found, labels=shared)
             self._kinds[known] = known
         return known

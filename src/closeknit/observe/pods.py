@@ -98,6 +98,7 @@ class FilePodName(core.Struct):
     name: str | None = None
     namespace: str | None = None
     labels: core.Labels | None = None
+    deletion_timestamp: str | None = None
     owner_references: list[FilePodOwner] | None = None
 
     def __str__(self) -> str:
@@ -158,7 +159,8 @@ def read_pods(paths: Sequence[str], table: NodeTable, tick: Tick | None = None, 
                 codes.append(code)
                 pinned.append(pod.pinned)
                 meta = pod.metadata or _NO_NAME
-                kind = known.of_text(meta.namespace or "default", meta.labels or {}, data) if kinds else None
+                leaves = meta.deletion_timestamp is not None
+                kind = known.of_text(meta.namespace or "default", meta.labels or {}, data, leaves) if kinds else None
                 if kind is not None:
                     by_kind[pod.node, kind] += 1
     mistakes.check()

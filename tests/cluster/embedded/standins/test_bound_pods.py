@@ -72,6 +72,10 @@ def test_a_domain_that_would_exceed_the_emptiest_by_more_than_the_skew_is_refuse
     assert refusals(spread("rack", minDomains=3), {}, "new") == [SPREAD, SPREAD, ""]
 
 
+def test_a_spread_with_an_empty_selector_refuses_nothing() -> None:
+    assert refusals(spread("rack", labelSelector={}), {}, "new") == ["", "", ""]
+
+
 def test_a_pod_that_is_gone_refuses_nothing() -> None:
     bound, key = BoundPods({"a1": Node("a1", {"host": "a1"}, {})}), Key(POD, "default", "old")
     rules = read_rules("default", {"app": "new"}, PORT)
