@@ -19,6 +19,25 @@ def pod(host: Playground, name: str, cpu: str = "1", **spec: Any) -> None:
     host.pod(name, **{**containers(cpu=cpu), **spec})
 
 
+def ruled(host: Playground, name: str, app: str, **rules: Any) -> None:
+    """A pod with a label, and rules about other pods."""
+    host.create(POD, {"metadata": {"name": name, "labels": {"app": app}}, "spec": {**containers(cpu="1"), **rules}})
+
+
+def near(app: str, kind: str = "podAffinity") -> dict[str, Any]:
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": app}}}
+    return {"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
+def apart(app: str) -> dict[str, Any]:
+    return near(app, "podAntiAffinity")
+
+
+def spread(app: str) -> dict[str, Any]:
+    rule = {"topologyKey": "kubernetes.io/hostname", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
+    return {"topologySpreadConstraints": [{**rule, "labelSelector": {"matchLabels": {"app": app}}}]}
+
+
 def nodes(host: Playground) -> dict[str, str | None]:
     return {one["metadata"]["name"]: one["spec"].get("nodeName") for one in host.pods()}
 
@@ -232,6 +251,71 @@ def test_a_refused_binding_is_tried_again() -> None:
     worker.done(bind, _refused(), host.time)
     host.run(1)
     assert nodes(host) == {"p": "a"}
+
+
+def test_a_pod_that_waits_for_another_one_near_it_is_bound_after_it() -> None:
+    host = playground("a", "b")
+    ruled(host, "follower", "x", **near("leader"))
+    host.settle()
+    assert nodes(host) == {"follower": None}
+    ruled(host, "leader", "leader")
+    host.settle()
+    assert nodes(host) == {"follower": "a", "leader": "a"}
+
+
+def test_all_pods_with_rules_are_bound_however_many_there_are() -> None:
+    host = playground("a", cpu="1000", pods="1000")
+    for number in range(300):
+        ruled(host, f"p{number}", "x", **apart("other"))
+    host.settle()
+    assert set(nodes(host).values()) == {"a"}
+
+
+def test_pods_that_are_kept_away_do_not_hold_up_others_of_their_shape() -> None:
+    host = playground("a", cpu="1000", pods="1000")
+    ruled(host, "guard", "guard", **apart("x"))
+    host.settle()
+    for number in range(300):
+        ruled(host, f"p{number}", "x")
+    ruled(host, "other", "y")
+    host.settle()
+    assert {name for name, node in nodes(host).items() if node} == {"guard", "other"}
+
+
+def test_a_waiting_pod_that_gets_another_label_is_tried_again() -> None:
+    host = playground("a")
+    ruled(host, "guard", "guard", **apart("x"))
+    ruled(host, "p", "x")
+    host.settle()
+    assert "1 node(s) didn't satisfy existing pods anti-affinity rules" in why(host, "p")
+    host.patch(POD, "p", {"metadata": {"labels": {"app": "y"}}})
+    host.settle()
+    assert nodes(host)["p"] == "a"
+
+
+def uneven() -> Playground:
+    """Of two pods that spread over two nodes the second waits: the other node is cordoned, and counts as empty."""
+    host = playground("a", "b")
+    host.patch(NODE, "b", {"spec": {"unschedulable": True}})
+    ruled(host, "first", "x", **spread("x"))
+    ruled(host, "second", "x", **spread("x"))
+    host.settle()
+    assert nodes(host) == {"first": "a", "second": None}
+    return host
+
+
+def test_a_node_that_is_gone_is_no_empty_domain_any_more() -> None:
+    host = uneven()
+    host.delete(NODE, "b")
+    host.settle()
+    assert nodes(host)["second"] == "a"
+
+
+def test_a_pod_that_is_being_deleted_does_not_count_in_the_spread_of_others() -> None:
+    host = uneven()
+    host.delete(POD, "first")
+    host.settle()
+    assert nodes(host)["second"] == "a"
 
 
 def _refused() -> Any:

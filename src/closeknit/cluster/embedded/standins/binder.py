@@ -8,7 +8,7 @@ about other pods is reconciled when any pod is bound or gone, too. Preferences a
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 import msgspec
@@ -82,12 +82,13 @@ class Binder:
             self._leave(key)
             if not self.room.is_charged(key):
                 self.room.charge(key, node, shape_of(pod).charge)
-            return list(self._ruled) if self.room.pods.put(key, rules_of(pod).kind, node) else ()
+            kind = replace(rules_of(pod).kind, leaves=is_deleting(pod))
+            was_free = change.old is not None and not change.old["spec"].get("nodeName")
+            return list(self._ruled) if self.room.pods.put(key, kind, node) or was_free else ()
         if not wants_a_node(pod):
             self._leave(key)
             return ()
-        line = self._line_of.get(key)
-        if line is not None and change.old is not None and change.old["spec"] is pod["spec"]:
+        if key in self._line_of and change.old is not None and _is_like(pod, change.old):
             return ()
         return self._join(key, shape_of(pod))
 
@@ -95,7 +96,7 @@ class Binder:
         name = change.object["metadata"]["name"]
         if change.type == "DELETED":
             self.room.drop_node(name)
-            return ()
+            return list(self._ruled)
         return self._wake(name) if self.room.put_node(change.object) else ()
 
     def _namespace_changed(self, change: Change) -> Iterable[Shape]:
@@ -172,7 +173,7 @@ class Binder:
             checked = self.room.pods.concern(rules)
             node = self.room.find_by_rules(line.shape, rules) if checked else self.room.find(line.shape)
             if node is None and checked and line.shape.rules is None:
-                self._ruled[line.shape] = None
+                self._join(pod_key, line.shape.ruled(rules, None))
                 yield from _unschedulable(pod, why_not(self.room, line.shape, rules), now)
                 continue
             if node is None:
@@ -185,7 +186,7 @@ class Binder:
             uid = pod["metadata"]["uid"]
             self._tried.append((pod_key, uid, line.shape))
             yield Bind(pod_key.namespace, pod_key.name, node, uid)
-        if line.waiting and line.shape not in self._ruled:
+        if line.waiting:
             yield ReconcileAt(now)
 
     def _take_back(self, store: Store) -> None:
@@ -224,6 +225,11 @@ def wants_a_node(pod: Raw) -> bool:
         and not is_deleting(pod)
         and not is_ended(pod)
     )
+
+
+def _is_like(pod: Raw, before: Raw) -> bool:
+    """Whether no filter could tell the pod from what it was before."""
+    return pod["spec"] is before["spec"] and pod["metadata"].get("labels") == before["metadata"].get("labels")
 
 
 def shape_of(pod: Raw) -> Shape:
