@@ -269,6 +269,16 @@ def test_affinity_finds_the_domain_of_running_pods() -> None:
     assert "podAffinity: 2" in str(placed(snapshot, 5, near))
 
 
+def test_pods_that_attract_one_another_by_two_labels_share_a_value_of_both() -> None:
+    where = {"a1": "11", "a2": "12", "b1": "12", "b2": "21", "b3": "22"}
+    nodes = [
+        Node(name, {RACK: name[0], HOSTNAME: name, "row": at[0], "pdu": at[1]}, {"cpu": 2000, "pods": 110})
+        for name, at in where.items()
+    ]
+    snapshot = Snapshot(TOPOLOGY, NodeTable.of(nodes))
+    assert placed(snapshot, 4, shape(affine(term("row"), term("pdu"))), ANYWHERE) == {"a2": 2, "b1": 2}
+
+
 def test_affinity_to_pods_that_are_nowhere_excludes_every_node() -> None:
     why = placed(cluster("a2"), 1, shape(affine(term(RACK, {"matchLabels": {"app": "y"}}))))
     assert "excluded: podAffinity: 2" in str(why)

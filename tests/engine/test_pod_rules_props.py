@@ -30,6 +30,23 @@ CONSTRAINTS = st.sampled_from([Constraint(required=RACK), Constraint(preferred=R
 
 
 @st.composite
+def specs(draw: st.DrawFn) -> dict[str, Any]:
+    """A pod with one or two rules; those of one kind are listed together."""
+    found: dict[str, Any] = {}
+    for one in draw(st.lists(terms(), min_size=1, max_size=2)):
+        found = _merged(found, one)
+    return found
+
+
+def _merged(one: Any, two: Any) -> Any:
+    if isinstance(one, dict) and isinstance(two, dict):
+        return {
+            key: _merged(one[key], two[key]) if key in one and key in two else {**one, **two}[key] for key in one | two
+        }
+    return [*one, *two]
+
+
+@st.composite
 def terms(draw: st.DrawFn) -> dict[str, Any]:
     selector = {"matchLabels": {"app": draw(APPS)}}
     one = {"topologyKey": draw(KEYS), "labelSelector": selector}
@@ -93,11 +110,11 @@ class Scheduler:
         return waiting
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     clusters(),
-    st.lists(st.tuples(APPS, terms()), min_size=1, max_size=2),
-    st.lists(st.tuples(APPS, terms()), max_size=3),
+    st.lists(st.tuples(APPS, specs()), min_size=1, max_size=2),
+    st.lists(st.tuples(APPS, specs()), max_size=3),
     st.lists(st.integers(1, 4), min_size=2, max_size=2),
     CONSTRAINTS,
     st.randoms(use_true_random=False),
@@ -134,8 +151,8 @@ def test_pods_that_were_placed_are_bound_in_any_order(
     assert not scheduler.bind_all(waiting)
 
 
-@settings(max_examples=150, deadline=None)
-@given(clusters(), APPS, terms(), st.integers(1, 4))
+@settings(max_examples=200, deadline=None)
+@given(clusters(), APPS, specs(), st.integers(1, 4))
 def test_a_refusal_means_that_no_order_of_nodes_would_do(
     nodes: list[Node], app: str, spec: dict[str, Any], count: int
 ) -> None:

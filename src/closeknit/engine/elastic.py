@@ -11,6 +11,7 @@ from ..model.reason import Reason, Why, reason
 from ..model.request import Constraint, PodSet
 from ..state.snapshot import Snapshot
 from .gang import assume, leader_assignment, leaves_of, merged, place_gang
+from .gang_request import GangRequest
 from .policy import Policy
 
 Resized = tuple[Assignment, Assignment | None]
@@ -50,7 +51,7 @@ def _grow(
         assume(snapshot, held, leader)
     new_leader = leader if held is None else None
     more = workers.count - before.pods
-    placed = place_gang(snapshot, workers, new_leader, policy, more, constraint)
+    placed = place_gang(GangRequest(snapshot, workers, new_leader, policy, more, constraint))
     snapshot.rollback(checkpoint)
     if isinstance(placed, Reason):
         return placed

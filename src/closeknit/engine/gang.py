@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from operator import itemgetter
 
@@ -9,87 +10,71 @@ import numpy as np
 
 from ..model.assignment import Assignment, assignment_levels
 from ..model.reason import Reason, Why, reason
-from ..model.request import Constraint, PodSet
-from ..model.shape import Requirement
+from ..model.request import PodSet
+from ..model.shape import Requirement, Term
 from ..state.snapshot import Snapshot
 from ..state.table import IntArray
 from .balanced import balance
+from .filters.pod_filter import POD_AFFINITY
 from .find import Problem, Spread, find, holds_somewhere
 from .fit import Fit, fit_of
+from .gang_request import GangRequest
+from .match import OUTSIDE
 from .policy import Policy
 from .ruled import homes, is_ruled, place_ruled
 from .slicing import LevelSearch, search
 from .tally import Tally, tally_of
 
 
-def place_gang(
-    snapshot: Snapshot,
-    workers: PodSet,
-    leader: PodSet | None,
-    policy: Policy,
-    count: int,
-    constraint: Constraint | None,
-    inside: IntArray | None = None,
-) -> Spread | Reason:
-    """Find leaves for `count` pods of the workers' shape and one of the leader's; `inside` restricts the tree."""
-    if has_rules(policy, workers, leader):
-        return _place_with_rules(snapshot, workers, leader, policy, count, constraint, inside)
-    return _place_by_counts(snapshot, workers, leader, policy, count, constraint, inside)
+def place_gang(asked: GangRequest) -> Spread | Reason:
+    """Find leaves for the gang."""
+    return _place_with_rules(asked) if asked.has_rules else _place_by_counts(asked)
 
 
-def has_rules(policy: Policy, workers: PodSet, leader: PodSet | None) -> bool:
-    """Whether pods of the gang have rules about other pods."""
-    return any(one is not None and policy.seen(one.shape).rules is not None for one in (workers, leader))
-
-
-def _place_with_rules(
-    snapshot: Snapshot,
-    workers: PodSet,
-    leader: PodSet | None,
-    policy: Policy,
-    count: int,
-    constraint: Constraint | None,
-    inside: IntArray | None,
-) -> Spread | Reason:
+def _place_with_rules(asked: GangRequest) -> Spread | Reason:
     """Try the domains that pods which attract one another may share; pods that limit one another go one by one."""
-    found = stated(snapshot, workers, None, policy, count, constraint)
+    snapshot, policy = asked.snapshot, asked.policy
+    found = stated(replace(asked, leader=None))
     if isinstance(found, Reason):
         return found
     why: Spread | Reason | None = None
-    for bound, requirement in homes(found[1], constraint, count):
-        gang = workers
-        if requirement is not None:
-            gang = replace(workers, shape=workers.shape.narrowed(requirement))
-        fit = fit_of(snapshot, gang.shape, None, policy)
-        beside = None if leader is None else fit_of(snapshot, leader.shape, None, policy)
-        if not is_ruled(fit, beside):
-            why = _place_by_counts(snapshot, gang, leader, policy, count, bound, inside)
-        else:
-            if inside is not None and snapshot.tree.one_node_a_leaf:
-                rows = snapshot.first_rows(np.flatnonzero(inside))
-                names = tuple(snapshot.table.names[row] for row in rows.tolist())
-                gang = replace(gang, shape=gang.shape.narrowed(Requirement("metadata.name", "In", names), True))
-            why = place_ruled(snapshot, gang, leader, policy, count, bound)
+    for bound, terms in homes(found[1], asked.constraint, asked.count):
+        home = replace(asked, workers=_kept_to(asked.workers, POD_AFFINITY, terms), constraint=bound)
+        fit = fit_of(snapshot, home.workers.shape, None, policy)
+        beside = None if asked.leader is None else fit_of(snapshot, asked.leader.shape, None, policy)
+        why = place_ruled(_inside(home)) if is_ruled(fit, beside) else _place_by_counts(home)
         if not isinstance(why, Reason):
             return why
     if why is None and not snapshot.tree.one_node_a_leaf:
         return reason(Why.NEEDS_HOSTS, topology=snapshot.topology.name)
-    return _place_by_counts(snapshot, workers, leader, policy, count, constraint, inside) if why is None else why
+    return _place_by_counts(asked) if why is None else why
 
 
-def _place_by_counts(
-    snapshot: Snapshot,
-    workers: PodSet,
-    leader: PodSet | None,
-    policy: Policy,
-    count: int,
-    constraint: Constraint | None,
-    inside: IntArray | None,
-) -> Spread | Reason:
-    found = stated(snapshot, workers, leader, policy, count, constraint)
+def _kept_to(pods: PodSet, cause: str, terms: Iterable[Term]) -> PodSet:
+    """The same pods on fewer nodes; what their own node affinity selects, and spread rules count, stays the same."""
+    shape = pods.shape
+    if shape.rules is None:
+        return pods
+    where = (*shape.rules.where, *((cause, (term,)) for term in terms))
+    return replace(pods, shape=shape.ruled(replace(shape.rules, where=where), shape.kind))
+
+
+def _inside(asked: GangRequest) -> GangRequest:
+    """The request with workers that go to leaves inside only: a search by rules knows nothing of leaves."""
+    snapshot = asked.snapshot
+    if asked.inside is None or not snapshot.tree.one_node_a_leaf:
+        return asked
+    rows = snapshot.first_rows(np.flatnonzero(asked.inside))
+    names = tuple(snapshot.table.names[row] for row in rows.tolist())
+    term = Term(fields=(Requirement("metadata.name", "In", names),))
+    return replace(asked, workers=_kept_to(asked.workers, OUTSIDE, (term,)))
+
+
+def _place_by_counts(asked: GangRequest) -> Spread | Reason:
+    found = stated(asked)
     if isinstance(found, Reason):
         return found
-    problem = counted(*found, count, inside)
+    problem = counted(*found, asked.count, asked.inside)
     if problem.search.balanced and problem.slices:
         balanced = balance(problem)
         if balanced is not None:
@@ -97,16 +82,10 @@ def _place_by_counts(
     return find(problem)
 
 
-def stated(
-    snapshot: Snapshot,
-    workers: PodSet,
-    leader: PodSet | None,
-    policy: Policy,
-    count: int,
-    constraint: Constraint | None,
-) -> tuple[LevelSearch, Fit] | Reason:
+def stated(asked: GangRequest) -> tuple[LevelSearch, Fit] | Reason:
     """The search that a constraint asks for and the pods per leaf, or the reason why the request is invalid."""
-    wanted = search(snapshot.topology, constraint, policy.gates)
+    snapshot, leader, policy, count = asked.snapshot, asked.leader, asked.policy, asked.count
+    wanted = search(snapshot.topology, asked.constraint, policy.gates)
     if isinstance(wanted, Reason):
         return wanted
     uneven = _uneven(wanted, count, policy)
@@ -116,7 +95,7 @@ def stated(
         return reason(Why.NO_DOMAINS, level=snapshot.topology.levels[wanted.level])
     if wanted.balanced and leader is None and count < wanted.slicing.size:
         return reason(Why.LESS_THAN_A_SLICE, count=count, size=wanted.slicing.size)
-    return wanted, fit_of(snapshot, workers.shape, None if leader is None else leader.shape, policy)
+    return wanted, fit_of(snapshot, asked.workers.shape, None if leader is None else leader.shape, policy)
 
 
 def counted(wanted: LevelSearch, fit: Fit, count: int, inside: IntArray | None = None) -> Problem:

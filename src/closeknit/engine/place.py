@@ -17,7 +17,8 @@ from ..model.request import Constraint, Constraints, Group, PodSet, Replicas, Re
 from ..state.snapshot import Snapshot
 from .elastic import resize
 from .fit import fit_of
-from .gang import assume, has_rules, holds, leader_assignment, leaves_of, place_gang, stated, worker_assignment
+from .gang import assume, holds, leader_assignment, leaves_of, place_gang, stated, worker_assignment
+from .gang_request import GangRequest
 from .policy import Policy
 from .replicas import place_replicas, replicas_fit, replicas_in
 from .together import NESTED, Steps, may_help, place_together, scarcest_first
@@ -160,15 +161,16 @@ def _counted(snapshot: Snapshot, group: Group, policy: Policy) -> bool | None:
     if isinstance(found, Reason) or any(one.count == 0 or one.previous is not None for one in group.pod_sets):
         return None
     workers, leader, constraint = found
-    if has_rules(policy, workers, leader):
+    asked = GangRequest(snapshot, workers, leader, policy, workers.count, constraint)
+    if asked.has_rules:
         return None
     replicas = replicas_in(constraint, policy.gates)
     if replicas is not None and constraint is not None:
         return replicas_fit(snapshot, workers, constraint, replicas, policy) if leader is None else False
-    asked = stated(snapshot, workers, leader, policy, workers.count, constraint)
-    if isinstance(asked, Reason):
+    found_fit = stated(asked)
+    if isinstance(found_fit, Reason):
         return False
-    wanted, fit = asked
+    wanted, fit = found_fit
     return None if wanted.balanced else holds(wanted, fit, workers.count)
 
 
@@ -192,7 +194,7 @@ def _place_group(snapshot: Snapshot, group: Group, policy: Policy) -> list[PodSe
         return [PodSetOutcome(workers, reason=resized)]
     if resized is not None:
         return _outcomes(workers, leader, *resized)
-    placed = place_gang(snapshot, workers, leader, policy, workers.count, constraint)
+    placed = place_gang(GangRequest(snapshot, workers, leader, policy, workers.count, constraint))
     if isinstance(placed, Reason):
         return [PodSetOutcome(pod_set, reason=placed) for pod_set in group.pod_sets]
     of_leader = None if leader is None else leader_assignment(snapshot, placed)

@@ -20,6 +20,7 @@ from ..state.snapshot import Snapshot
 from ..state.table import IntArray
 from .find import Spread
 from .gang import leaves_of, merged, place_gang, summed
+from .gang_request import GangRequest
 from .place import PodSetOutcome, Result
 from .policy import Policy
 from .replicas import apart_level, leave_out, replicas_in
@@ -121,7 +122,7 @@ def _seek(
     if home is not None and constraint is not None and _breaks_slice(constraint, lost):
         constraint = changed(constraint, slices=_whole_layers(constraint.slices, lost))
     inside = _both(None if home is None else _inside(snapshot, *home), broken.allowed)
-    return place_gang(snapshot, pod_set, None, policy, lost, constraint, inside)
+    return place_gang(GangRequest(snapshot, pod_set, None, policy, lost, constraint, inside))
 
 
 def _both(one: IntArray | None, other: IntArray | None) -> IntArray | None:
@@ -142,7 +143,7 @@ def _seek_upwards(snapshot: Snapshot, broken: Broken, policy: Policy, leaves: In
         inside = np.zeros(tree.leaves, dtype=np.int64)
         inside[low:high] = 1
         allowed = _both(inside, broken.allowed)
-        placed = place_gang(snapshot, pod_set, None, policy, lost, pod_set.constraint, allowed)
+        placed = place_gang(GangRequest(snapshot, pod_set, None, policy, lost, pod_set.constraint, allowed))
         if not isinstance(placed, Reason):
             break
     assert placed is not None, "a group that was placed whole has one domain at the top"

@@ -19,6 +19,7 @@ from ..model.request import AUTO, Constraint, PodSet, Replicas
 from ..state.snapshot import Snapshot
 from ..state.table import BoolArray, IntArray
 from .gang import assignment, merged, place_gang, stated
+from .gang_request import GangRequest
 from .policy import Policy
 from .tally import tally_of
 
@@ -43,7 +44,7 @@ def place_replicas(
     checkpoint = snapshot.checkpoint()
     try:
         for count in replicas.sizes(pod_set.count):
-            placed = place_gang(snapshot, pod_set, None, policy, count, constraint.of_each, inside)
+            placed = place_gang(GangRequest(snapshot, pod_set, None, policy, count, constraint.of_each, inside))
             if isinstance(placed, Reason):
                 return _short(snapshot, pod_set, constraint, len(parts), placed)
             keep = placed.pods > 0
@@ -120,7 +121,8 @@ def replicas_fit(
     Replicas that require a rack fit if racks hold enough of them: racks that hold 30, 23 and 12 pods hold 2, 1 and 1
     replicas of 12. Replicas apart need as many domains that hold one.
     """
-    asked = stated(snapshot, pod_set, None, policy, min(replicas.size, pod_set.count), constraint.of_each)
+    size = min(replicas.size, pod_set.count)
+    asked = stated(GangRequest(snapshot, pod_set, None, policy, size, constraint.of_each))
     level = apart_level(snapshot, replicas)
     if isinstance(asked, Reason) or isinstance(level, Reason):
         return False

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..model.reason import Reason, Why, reason
 from ..model.request import Constraint, Group, Layer, PodSet, Request
-from ..model.shape import Requirement
+from ..model.shape import Requirement, Term
 from ..state.node_tree import tree_of
 from ..state.snapshot import Snapshot
 from ..state.table import MISSING, IntArray
@@ -23,6 +23,7 @@ from .filters.limits import most_by_rules
 from .filters.spread import SPREAD
 from .find import Spread
 from .fit import Fit, fit_of
+from .gang_request import GangRequest
 from .groups.place import GroupResult, place_groups
 from .policy import Policy
 
@@ -36,16 +37,14 @@ def is_ruled(shape_fit: Fit, leader: Fit | None) -> bool:
     return shape_fit.is_relational
 
 
-def homes(
-    fit: Fit, constraint: Constraint | None, count: int
-) -> Iterator[tuple[Constraint | None, Requirement | None]]:
-    """Constraints, each with a requirement on nodes, under which pods that attract one another share a domain.
+def homes(fit: Fit, constraint: Constraint | None, count: int) -> Iterator[tuple[Constraint | None, list[Term]]]:
+    """Constraints, each with terms for nodes, under which pods that attract one another share their domains.
 
     Without such affinity, and while pods run that decide the domain, this is the constraint itself.
     """
     rules = fit.rules
     if rules is None or count < 2 or not rules.is_first or not rules.attracts_itself:
-        yield constraint, None
+        yield constraint, []
         return
     topology = fit.snapshot.topology
     keys = list(dict.fromkeys(term.key for term in rules.rules.affinity))
@@ -53,10 +52,10 @@ def homes(
     bound = _bound(topology.levels[max(levels)], constraint, fit) if levels else constraint
     others = [key for key in keys if topology.level(key) is None]
     if not others:
-        yield bound, None
+        yield bound, []
         return
-    for key, value in _values(fit, others[0], count):
-        yield bound, Requirement(key, "In", (value,))
+    for values in _values(fit, others, count):
+        yield bound, [Term((Requirement(key, "In", (value,)),)) for key, value in zip(others, values, strict=True)]
 
 
 def _bound(key: str, constraint: Constraint | None, fit: Fit) -> Constraint:
@@ -74,38 +73,36 @@ def _bound(key: str, constraint: Constraint | None, fit: Fit) -> Constraint:
     return replace(given, required=key, preferred=wish, unconstrained=None)
 
 
-def _values(fit: Fit, key: str, count: int) -> list[tuple[str, str]]:
-    """The values of a label whose nodes hold the gang, the tightest first; the roomiest alone if none does."""
-    column = fit.snapshot.table.labels.get(key)
-    if column is None or not fit.snapshot.tree.one_node_a_leaf:
+def _values(fit: Fit, keys: list[str], count: int) -> list[list[str]]:
+    """Values of some labels that the nodes which hold the gang share, the tightest first; the roomiest alone if none.
+
+    Pods that attract one another by two labels share a value of both.
+    """
+    columns = [column for key in keys if (column := fit.snapshot.table.labels.get(key)) is not None]
+    if len(columns) < len(keys) or not fit.snapshot.tree.one_node_a_leaf:
         return []
-    codes = column.codes[fit.snapshot.rows]
-    holds = np.zeros(len(column.values), dtype=np.int64)
-    np.add.at(holds, codes[codes != MISSING], fit.pods[codes != MISSING])
+    codes = np.stack([column.codes[fit.snapshot.rows] for column in columns])
+    keyed = (codes != MISSING).all(axis=0)
+    combined, inverse = np.unique(codes[:, keyed], axis=1, return_inverse=True)
+    holds = np.zeros(combined.shape[1], dtype=np.int64)
+    np.add.at(holds, inverse.reshape(-1), fit.pods[keyed])
     able = np.flatnonzero(holds >= count)
     chosen = able[np.argsort(holds[able], kind="stable")] if len(able) else np.argsort(-holds, kind="stable")[:1]
-    return [(key, column.values[code]) for code in chosen.tolist()]
+    listed = combined[:, chosen].T.tolist()
+    return [[column.values[code] for column, code in zip(columns, each, strict=True)] for each in listed]
 
 
-def place_ruled(
-    snapshot: Snapshot,
-    workers: PodSet,
-    leader: PodSet | None,
-    policy: Policy,
-    count: int,
-    constraint: Constraint | None,
-) -> Spread | Reason:
+def place_ruled(asked: GangRequest) -> Spread | Reason:
     """Find leaves for pods one by one; the snapshot is left as it was."""
+    snapshot = asked.snapshot
     if not snapshot.tree.one_node_a_leaf:
         return reason(Why.NEEDS_HOSTS, topology=snapshot.topology.name)
-    pods = replace(workers, name=WORKERS, count=count, constraint=None)
-    beside = None if leader is None else replace(leader, name=LEADER, count=1, constraint=None)
-    found = _found(snapshot, pods, beside, policy, constraint)
+    found = _found(asked)
     if not found.fits:
-        return _refusal(snapshot, pods, beside, policy, constraint, found)
+        return _refusal(asked, found)
     rows, counts = _rows(found, WORKERS)
     at = -1
-    if beside is not None:
+    if asked.leader is not None:
         at = int(_rows(found, LEADER)[0][0])
         if at not in rows:
             rows, counts = np.append(rows, at), np.append(counts, 0)
@@ -113,14 +110,16 @@ def place_ruled(
     return Spread(snapshot.topology.lowest, rows[order], counts[order], at)
 
 
-def _found(
-    snapshot: Snapshot, pods: PodSet, leader: PodSet | None, policy: Policy, constraint: Constraint | None
-) -> GroupResult:
-    name, given = snapshot.topology.name, constraint or Constraint()
+def _found(asked: GangRequest) -> GroupResult:
+    snapshot, given = asked.snapshot, asked.constraint or Constraint()
+    name = snapshot.topology.name
     around = None if given.spreads else Constraint(given.required, given.preferred, topology=name)
+    pods = replace(asked.workers, name=WORKERS, count=asked.count, constraint=None)
     members = _sliced(pods, given.slices, name)
-    group = Group((*members, *(() if leader is None else (leader,))), constraint=around)
-    return place_groups(snapshot, {name: tree_of(snapshot)}, Request((group,)), policy, surplus=False)
+    if asked.leader is not None:
+        members += (replace(asked.leader, name=LEADER, count=1, constraint=None),)
+    request = Request((Group(members, constraint=around),))
+    return place_groups(snapshot, {name: tree_of(snapshot)}, request, asked.policy, surplus=False)
 
 
 def _sliced(pods: PodSet, layers: tuple[Layer, ...], topology: str) -> tuple[PodSet | Group, ...]:
@@ -143,28 +142,22 @@ def _rows(found: GroupResult, name: str) -> tuple[IntArray, IntArray]:
     return rows, counts
 
 
-def _refusal(
-    snapshot: Snapshot,
-    pods: PodSet,
-    leader: PodSet | None,
-    policy: Policy,
-    constraint: Constraint | None,
-    found: GroupResult,
-) -> Reason:
+def _refusal(asked: GangRequest, found: GroupResult) -> Reason:
     """How many pods would fit, and with those in their places, what excludes the other nodes."""
     assert found.reason is not None
     if found.reason.why not in (Why.GROUP_DOES_NOT_FIT, Why.NOT_FOUND):
         return found.reason
-    size = constraint.slices[0].size or 1 if constraint is not None and constraint.slices else 1
-    low, high, best = 0, pods.count // size, None
+    layers = () if asked.constraint is None else asked.constraint.slices
+    size = layers[0].size or 1 if layers else 1
+    low, high, best = 0, asked.count // size, None
     while high - low > 1:
         middle = (low + high) // 2
-        tried = _found(snapshot, replace(pods, count=middle * size), leader, policy, constraint)
+        tried = _found(replace(asked, count=middle * size))
         low, high, best = (middle, high, tried) if tried.fits else (low, middle, best)
-    excluded = _excluded(snapshot, pods, policy, best)
+    excluded = _excluded(asked.snapshot, asked.workers, asked.policy, best)
     unit = "pod" if size == 1 else "slice"
-    values = {"topology": snapshot.topology.name, "fits": low, "need": pods.count // size, "unit": unit}
-    why = Reason(Why.NO_ROOM, values, snapshot.usable_leaves(), excluded)
+    values = {"topology": asked.snapshot.topology.name, "fits": low, "need": asked.count // size, "unit": unit}
+    why = Reason(Why.NO_ROOM, values, asked.snapshot.usable_leaves(), excluded)
     if found.is_proof:
         return why
     return Reason(Why.NOT_FOUND_BY_RULES, {"steps": found.reason.values["steps"], "why": str(why)})

@@ -23,6 +23,7 @@ from ..state.snapshot import Snapshot
 from ..state.table import IntArray
 from .find import Spread
 from .gang import leaves_of, merged, place_gang, summed
+from .gang_request import GangRequest
 from .place import PodSetOutcome, Result
 from .policy import Policy
 from .replace import Broken, by_replica
@@ -152,7 +153,7 @@ class _Repair:
         return count - some, placed
 
     def _place(self, constraint: Constraint, count: int, inside: IntArray) -> Spread | Reason:
-        return place_gang(self.snapshot, self.pod_set, None, self.policy, count, constraint, inside)
+        return place_gang(GangRequest(self.snapshot, self.pod_set, None, self.policy, count, constraint, inside))
 
     def _leaves(self) -> IntArray:
         return np.concatenate([leaves_of(self.snapshot, self.kept)[0], *(leaves for leaves, _ in self.parts)])

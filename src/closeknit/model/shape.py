@@ -187,13 +187,6 @@ class Shape:
         """The same pods with other rules, and of another kind."""
         return self if rules == self.rules and kind is self.kind else replace(self, rules=rules, kind=kind)
 
-    def narrowed(self, requirement: Requirement, is_field: bool = False) -> Shape:
-        """The same pods on fewer nodes: one more requirement holds for a label of the node, or for a field of it."""
-        terms = (Term(),) if self.required is None else tuple(term for term in self.required if any(term))
-        more = ((), (requirement,)) if is_field else ((requirement,), ())
-        narrow = tuple(Term(term.labels + more[0], term.fields + more[1]) for term in terms)
-        return replace(self, required=narrow)
-
     @classmethod
     def of(
         cls,
