@@ -365,6 +365,18 @@ def test_pods_that_others_need_near_them_are_placed_first() -> None:
     assert {path[-1][0] for path in hosts["workers"]} == {store}
 
 
+def test_pods_that_attract_their_own_kind_are_placed_with_all_of_it() -> None:
+    """A driver in another rack that is bound first would keep the workers from starting in theirs."""
+    workers, driver = shape(affine(term(RACK))), shape({})
+    sets = [PodSet("workers", 8, workers, ANYWHERE), PodSet("driver", 1, driver, ANYWHERE)]
+    crowded = place(cluster("a1 b2"), Request.of(sets), Policy())
+    assert "pods of workers could not start once the others run" in str(crowded.reason)
+    result = place(cluster("b3 c3", cpu=3), Request.of(sets), Policy())
+    assert result.fits
+    racks = [{path[-1][0] for path in one.assignment.values} for one in result.outcomes if one.assignment is not None]
+    assert racks in ([{"b"}, {"b"}], [{"c"}, {"c"}])
+
+
 def test_what_explains_a_refusal_counts_the_pods_that_one_pod_per_host_costs() -> None:
     found = explain(cluster("a2"), Request.of([PodSet("main", 3, shape(apart(term(HOSTNAME))), IN_RACK)]), Policy())
     assert isinstance(found, Explanation)

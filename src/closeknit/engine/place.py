@@ -15,6 +15,7 @@ from ..model.assignment import Assignment, assignment_levels
 from ..model.reason import Reason, Why, reason
 from ..model.request import Constraint, Constraints, Group, PodSet, Replicas, Request
 from ..state.snapshot import Snapshot
+from .attraction import attracting_first, is_stranded
 from .elastic import resize
 from .fit import fit_of
 from .gang import assume, holds, leader_assignment, leaves_of, place_gang, stated, worker_assignment
@@ -54,6 +55,9 @@ def place(snapshot: Snapshot, request: Request, policy: Policy, steps: Steps | N
     Pod sets that do not fit in order are searched for together; `steps` bounds that over several calls.
     """
     result = _in_order(snapshot, request, policy)
+    if result.reason is not None and result.reason.why is Why.RULES_AGAINST_EACH_OTHER:
+        reverse = _in_order(snapshot, Request(request.groups[::-1]), policy)
+        return Result(tuple(sorted(reverse.outcomes, key=_position(request)))) if reverse.fits else result
     if result.reason is None or not may_help(request, result.reason, policy):
         return result
     other = scarcest_first(snapshot, request, policy)
@@ -85,8 +89,9 @@ def _in_order(snapshot: Snapshot, request: Request, policy: Policy) -> Result:
     """Place group after group."""
     checkpoint = snapshot.checkpoint()
     outcomes: list[PodSetOutcome] = []
-    groups = _attracting_first(snapshot, request.groups, policy)
-    is_ruled = len(groups) > 1 and any(policy.seen(one.shape).rules is not None for one in request.pod_sets)
+    groups = attracting_first(snapshot, request.groups, policy)
+    sets = list(request.pod_sets)
+    is_ruled = len(sets) > 1 and any(policy.seen(one.shape).rules is not None for one in sets)
     try:
         for group in groups:
             placed = _place_group(snapshot, group, policy)
@@ -99,49 +104,25 @@ def _in_order(snapshot: Snapshot, request: Request, policy: Policy) -> Result:
             outcomes = [_checked(snapshot, outcome, policy) for outcome in outcomes] if is_ruled else outcomes
     finally:
         snapshot.rollback(checkpoint)
+    if is_ruled:
+        places = [(one.pod_set, one.assignment) for one in outcomes if one.assignment is not None]
+        outcomes = [_against(one) if is_stranded(snapshot, one.pod_set, places, policy) else one for one in outcomes]
     return Result(tuple(outcomes))
 
 
 def _checked(snapshot: Snapshot, outcome: PodSetOutcome, policy: Policy) -> PodSetOutcome:
-    """The outcome, unless rules about other pods fail now that all are placed: pods are bound in any order.
-
-    A pod that attracts its own kind may be anywhere as the first one, and not once another one runs elsewhere.
-    """
+    """The outcome, unless rules about other pods fail now that all are placed: pods are bound in any order."""
     shape = policy.seen(outcome.pod_set.shape)
     if shape.rules is None or outcome.assignment is None:
         return outcome
     leaves, _ = leaves_of(snapshot, outcome.assignment)
     if not len(leaves) or not fit_of(snapshot, outcome.pod_set.shape, None, policy).breaks_rules(leaves):
         return outcome
+    return _against(outcome)
+
+
+def _against(outcome: PodSetOutcome) -> PodSetOutcome:
     return PodSetOutcome(outcome.pod_set, reason=reason(Why.RULES_AGAINST_EACH_OTHER, pod_set=outcome.pod_set.name))
-
-
-def _attracting_first(snapshot: Snapshot, groups: tuple[Group, ...], policy: Policy) -> list[Group]:
-    """The groups in order, but pods that others need near them before those others."""
-    if len(groups) < 2 or all(one.shape.rules is None for group in groups for one in group.pod_sets):
-        return list(groups)
-    waiting, ordered = list(groups), list[Group]()
-    while waiting:
-        free = (
-            one for one in waiting if not any(_needs(snapshot, one, two, policy) for two in waiting if two is not one)
-        )
-        ordered.append(next(free, waiting[0]))
-        waiting.remove(ordered[-1])
-    return ordered
-
-
-def _needs(snapshot: Snapshot, group: Group, other: Group, policy: Policy) -> bool:
-    """Whether pods of a group have to be near pods of another one, and not near their own kind."""
-    namespaces = snapshot.neighbours.namespaces
-    for shape in (policy.seen(one.shape) for one in group.pod_sets):
-        if shape.rules is None or not shape.rules.affinity:
-            continue
-        terms, kinds = shape.rules.affinity, [one.shape.kind for one in other.pod_sets]
-        if all(shape.rules.kind.is_in(term, namespaces) for term in terms):
-            continue
-        if any(kind is not None and all(kind.is_in(term, namespaces) for term in terms) for kind in kinds):
-            return True
-    return False
 
 
 def has_room(snapshot: Snapshot, request: Request, policy: Policy, steps: Steps | None = None) -> bool:

@@ -82,8 +82,12 @@ class PodFilter:
     @property
     def attracts_itself(self) -> bool:
         """Whether a first pod may start a domain: it meets all its own affinity terms."""
-        kind = self.rules.kind
-        return all(kind.is_in(term, self.neighbours.namespaces) for term in self.rules.affinity)
+        return self.attracted_by(self.rules.kind)
+
+    def attracted_by(self, kind: PodKind | None) -> bool:
+        """Whether all affinity terms select pods of a kind."""
+        namespaces = self.neighbours.namespaces
+        return kind is not None and all(kind.is_in(term, namespaces) for term in self.rules.affinity)
 
     @property
     def is_first(self) -> bool:
@@ -139,8 +143,8 @@ class PodFilter:
 
     def _attractors(self) -> list[ByValue]:
         """For each affinity term the pods, by value of its key, that all terms select."""
-        namespaces, terms = self.neighbours.namespaces, self.rules.affinity
-        kinds = self._chosen(terms, lambda kind: all(kind.is_in(term, namespaces) for term in terms))
+        terms = self.rules.affinity
+        kinds = self._chosen(terms, self.attracted_by)
         return [self.neighbours.by_value(kinds, term.key, self.empty, sure=True) for term in terms]
 
     def _near(self, rows: IntArray, own: int) -> BoolArray:
