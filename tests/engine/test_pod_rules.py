@@ -12,6 +12,7 @@ from closeknit.engine.explain import Explanation, explain
 from closeknit.engine.fit import fit_of
 from closeknit.engine.place import place
 from closeknit.engine.policy import Policy
+from closeknit.engine.remedy import grown
 from closeknit.model.gates import Gates
 from closeknit.model.node import Node
 from closeknit.model.pod_rules import PodRules
@@ -382,6 +383,28 @@ def test_what_explains_a_refusal_counts_the_pods_that_one_pod_per_host_costs() -
     assert isinstance(found, Explanation)
     (cause,) = found.causes
     assert (cause.cause, cause.leaves, cause.pods) == ("podAntiAffinity among its own pods", 2, 6)
+
+
+def test_a_node_that_running_pods_would_keep_unused_is_no_remedy() -> None:
+    def offers(guarded: bool) -> list[str]:
+        snapshot = cluster("a2", cpu=1)
+        run(snapshot, "a1", apart(term(RACK)) if guarded else {}, app="z")
+        kept = shape({})
+        assert kept.kind is not None
+        kept = kept.ruled(PodRules(kept.kind), kept.kind)
+        found = explain(snapshot, Request.of([PodSet("main", 3, kept, IN_RACK)]), Policy())
+        assert isinstance(found, Explanation)
+        return [one.kind for one in found.remedies]
+
+    assert "add" in offers(guarded=False)
+    assert "add" not in offers(guarded=True)
+
+
+def test_workloads_keep_others_off_new_nodes_too() -> None:
+    snapshot = cluster("a2", cpu=1)
+    snapshot.admit(np.array([0]), np.array([1]), shape(apart(term(RACK)), {"app": "z"}).charge)
+    more = grown(snapshot, 0, ("a",), 1)
+    assert "podAntiAffinity of running pods: 3" in str(placed(more, 1, more.neighbours.ruled(shape({}))))
 
 
 def test_a_pod_that_wants_its_own_kind_near_is_refused_beside_one_that_keeps_it_away() -> None:

@@ -21,7 +21,6 @@ from ..dialects.pod_template import NAMESPACE
 from ..model.claims import Volumes
 from ..model.gang import Gang
 from ..model.mistake import InputError, Mistake
-from ..model.pod_rules import PodRules
 from ..model.request import Group, PodSet, Request
 from ..model.shape import Shape
 from ..state.neighbours import Neighbours
@@ -55,16 +54,11 @@ class FileRules(NamedTuple):
     def of(self, subject: GivenJob | Gang) -> GivenJob | Gang:
         """The job or gang with the rules that hold for its pods now."""
         if isinstance(subject, Gang):
-            return replace(subject, request=_mapped(subject.request, lambda one: self._ruled(one, one.shape)))
-        job = subject
-        return replace(job, request=_mapped(job.request, lambda one: self._ruled(one, _in_namespace(job, one))))
-
-    def _ruled(self, pod_set: PodSet, shape: Shape) -> PodSet:
-        shape = self.volumes.ruled(shape)
-        kind = shape.kind
-        if kind is not None and shape.rules is None and self.neighbours.keeps_away(kind):
-            shape = shape.ruled(PodRules(kind), kind)
-        return pod_set if shape is pod_set.shape else replace(pod_set, shape=shape)
+            return replace(subject, request=_mapped(subject.request, self.volumes.ruled))
+        request = _mapped_sets(subject.request, lambda one: _in_namespace(subject, one))
+        beside = [one.shape for one in request.pod_sets]
+        ruled = _mapped(request, lambda shape: self.neighbours.ruled(self.volumes.ruled(shape), beside))
+        return replace(subject, request=ruled)
 
 
 def _in_namespace(job: GivenJob, pod_set: PodSet) -> Shape:
@@ -76,8 +70,16 @@ def _in_namespace(job: GivenJob, pod_set: PodSet) -> Shape:
     return with_rules(pod_set.shape, job.namespace, labels, template.get("spec") or {})
 
 
-def _mapped(request: Request, change: Callable[[PodSet], PodSet]) -> Request:
-    return Request(tuple(_mapped_group(group, change) for group in request.groups))
+def _mapped(request: Request, change: Callable[[Shape], Shape]) -> Request:
+    return _mapped_sets(request, lambda one: change(one.shape))
+
+
+def _mapped_sets(request: Request, change: Callable[[PodSet], Shape]) -> Request:
+    def changed(one: PodSet) -> PodSet:
+        shape = change(one)
+        return one if shape is one.shape else replace(one, shape=shape)
+
+    return Request(tuple(_mapped_group(group, changed) for group in request.groups))
 
 
 def _mapped_group(group: Group, change: Callable[[PodSet], PodSet]) -> Group:

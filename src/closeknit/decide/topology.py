@@ -138,7 +138,7 @@ def pod_set_in(world: World, workload: Workload, pod_set: PodSet, count: int, fl
         shape = _ending_before(shape, windows)
     if pod_set.shape.kind is not None:
         shape = shape.ruled(pod_set.shape.rules, pod_set.shape.kind)
-        shape = world.ruled(shape, flavor, (one.shape for one in workload.request.pod_sets))
+        shape = world.ruled(shape, (one.shape for one in workload.request.pod_sets))
     if shape is not pod_set.shape or count != pod_set.count:
         return replace(pod_set, shape=shape, count=count)
     return pod_set
@@ -377,7 +377,7 @@ def added_places(world: World, plan: Plan, workload: Workload) -> list[Usage]:
     """What a plan would take on the nodes beyond what each pod set already has there."""
     beside = [one.shape for one in workload.request.pod_sets]
     return [
-        Usage(added, world.ruled(one.demand.pod_set.shape, flavor, beside), flavor)
+        Usage(added, world.ruled(one.demand.pod_set.shape, beside), flavor)
         for one in plan.pod_sets
         if one.topology is not None
         for given in [_given(workload, one.name)]

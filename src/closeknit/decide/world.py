@@ -22,7 +22,6 @@ from ..model.gates import Gates
 from ..model.limit_range import LimitRange
 from ..model.maintenance import Maintenance, end_of
 from ..model.node import Node
-from ..model.pod_rules import PodKind, PodRules
 from ..model.quota import Cohort, FlavorResource
 from ..model.resources import PODS
 from ..model.settings import Settings
@@ -452,17 +451,14 @@ class World:
 
     # Rules about other pods
 
-    def ruled(self, shape: Shape, flavor: str, beside: Iterable[Shape]) -> Shape:
+    def ruled(self, shape: Shape, beside: Iterable[Shape]) -> Shape:
         """The shape with its own rules, what its volumes ask, and what running pods and pods `beside` it ask of it."""
-        kind = shape.kind
-        if kind is None or "AllPodFilters" not in self.gates:
+        if shape.kind is None or "AllPodFilters" not in self.gates:
             return shape
         shape = self.volumes.ruled(shape)
         if shape.rules is not None and (shape.rules.affinity or shape.rules.spread):
             self.new_pods_help = True
-        if shape.rules is None and not self._is_kept_away(kind, flavor, beside):
-            return shape
-        return shape.ruled(shape.rules or PodRules(kind), kind)
+        return self.mirror.columns.neighbours.ruled(shape, beside)
 
     def keeps_away(self, workload: Workload) -> bool:
         """Whether running pods may keep away pods of a workload that has no rules itself.
@@ -474,12 +470,6 @@ class World:
             return False
         plain = (one.shape.kind for one in workload.request.pod_sets if one.shape.rules is None)
         return any(kind is not None and near.keeps_away(kind) for kind in plain)
-
-    def _is_kept_away(self, kind: PodKind, flavor: str, beside: Iterable[Shape]) -> bool:
-        others = (term for shape in beside if shape.kind is not None for term in shape.kind.anti)
-        if any(kind.is_in(term, self.namespaces) for term in others):
-            return True
-        return flavor in self.views and self.mirror.columns.neighbours.keeps_away(kind)
 
     # Maintenance
 

@@ -455,6 +455,7 @@ def vacated(snapshot: Snapshot, maintained: bool = True) -> Snapshot:
     after = Snapshot(snapshot.topology, table, shapes=4)
     after.other[:, [after.row_of[name] for name in table.names]] = snapshot.of_nodes(snapshot.pinned)
     after.use_columns({})
+    after.neighbours.nodes, after.neighbours.namespaces = snapshot.neighbours.nodes, snapshot.neighbours.namespaces
     return after
 
 
@@ -464,5 +465,6 @@ def _with_usage(after: Snapshot, before: Snapshot) -> Snapshot:
     after.other[:, [after.row_of[names[row]] for row in before.rows.tolist()]] = before.of_nodes(before.other)
     after.use_columns({})
     leaves = np.array([after.tree.leaf_of[name] for name in before.tree.names])
+    after.neighbours.take_over(before.neighbours, before, after, leaves)
     after.take_over(leaves, before.admitted, before.assumed)
     return after

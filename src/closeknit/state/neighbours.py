@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 import numpy as np
 
 from ..model.node import Node
-from ..model.pod_rules import PodKind
+from ..model.pod_rules import PodKind, PodRules
+from ..model.shape import Shape
 from .table import MISSING, BoolArray, CodeArray, IntArray
 
 if TYPE_CHECKING:
@@ -142,9 +143,33 @@ class Neighbours:
 
     # What the engine reads
 
-    def keeps_away(self, kind: PodKind) -> bool:
-        """Whether a pod that ran here before may keep pods of this kind away from its domains."""
-        return any(kind.is_in(term, self.namespaces) for other in self.hostile for term in other.anti)
+    def keeps_away(self, kind: PodKind, beside: Iterable[Shape] = ()) -> bool:
+        """Whether a pod that ran here before, or one `beside`, may keep pods of this kind away from its domains."""
+        others = (*self.hostile, *(one.kind for one in beside if one.kind is not None))
+        return any(kind.is_in(term, self.namespaces) for other in others for term in other.anti)
+
+    def ruled(self, shape: Shape, beside: Iterable[Shape] = ()) -> Shape:
+        """The shape with rules, even if its pods ask for nothing themselves, where other pods may keep them away."""
+        kind = shape.kind
+        if kind is None or shape.rules is not None or not self.keeps_away(kind, beside):
+            return shape
+        return shape.ruled(PodRules(kind), kind)
+
+    def take_over(self, before: Neighbours, owner: PlacesOfTree, mine: PlacesOfTree, leaves: IntArray) -> None:
+        """Count the pods of other columns: by node, or on leaves of a tree of which `mine` has them as `leaves`."""
+        self.nodes, self.namespaces, self._drained = before.nodes, before.namespaces, before._drained
+        for drains, others in ((False, before._other), (True, before._draining)):
+            for kind, nodes in others.items():
+                for node, count in nodes.items():
+                    self.use(node, kind, count, drains)
+        names = before.columns.table.names
+        for column, table in before._placed.items():
+            for kind, by_owner in table.items():
+                for row, count in zip(*_summed(by_owner.get(None, [])), strict=True):
+                    self.use(names[row], kind, int(count))
+                at, counts = _summed(by_owner.get(owner, []))
+                if len(at):
+                    self.place(column, kind, leaves[at], counts, mine)
 
     def choose(self, key: Hashable, is_chosen: Callable[[PodKind], bool]) -> list[PodKind]:
         """The kinds for which the test holds, remembered under this key; only new kinds are tested."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...model.pod_rules import PodRules
 from ...model.reason import Reason, Why, reason
 from ...model.request import Order, Request
 from ...model.settings import SEARCH_STEPS
@@ -72,8 +71,7 @@ def place_groups(
     surplus: bool = True,
 ) -> GroupResult:
     """Find nodes for all minimums of a request, then, with `surplus`, for as much of the rest as fits."""
-    if any(one.shape.kind is not None and one.shape.kind.anti for one in request.pod_sets):
-        request = _kept_away(columns, request)
+    request = _ruled(columns, request)
     top = RequestReader(columns, trees).read(request)
     if isinstance(top, Reason):
         return GroupResult(reason=top)
@@ -92,15 +90,13 @@ def place_groups(
         trial.undo(start)
 
 
-def _kept_away(columns: Snapshot, request: Request) -> Request:
-    """The request with rules for pods that ask for nothing, but that other pods of it keep away."""
-    namespaces = columns.neighbours.namespaces
-    terms = [term for one in request.pod_sets if one.shape.kind is not None for term in one.shape.kind.anti]
-    changed = []
-    for one in request.pod_sets:
-        kind = one.shape.kind
-        if one.shape.rules is None and kind is not None and any(kind.is_in(term, namespaces) for term in terms):
-            changed.append(replace(one, shape=one.shape.ruled(PodRules(kind), kind)))
+def _ruled(columns: Snapshot, request: Request) -> Request:
+    """The request with rules for pods that ask for nothing, but that others, of the request too, keep away."""
+    hostile = [one.shape for one in request.pod_sets if one.shape.kind is not None and one.shape.kind.anti]
+    if not hostile and not columns.neighbours.hostile:
+        return request
+    found = ((one, columns.neighbours.ruled(one.shape, hostile)) for one in request.pod_sets)
+    changed = [replace(one, shape=shape) for one, shape in found if shape is not one.shape]
     return request.changed(changed) if changed else request
 
 
