@@ -10,10 +10,12 @@ import pytest
 
 from closeknit.decide import nominate as nominate_module
 from closeknit.decide.scheduler import Scheduler
+from closeknit.dialects.pod_rules import with_rules
 from closeknit.model.cluster_queue import LocalQueue
 from closeknit.model.flavor import Flavor
 from closeknit.model.gates import Gates
 from closeknit.model.node import Node
+from closeknit.model.pod_rules import PodKind
 from closeknit.model.request import Constraint
 from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.model.workload import Workload
@@ -88,6 +90,29 @@ def test_only_the_workload_concerned_is_planned_again(planned: list[str], name: 
     made = built()
     CHANGES[name](made)
     assert again(made, planned) == ["waits-a"]
+
+
+BEYOND: dict[str, Callable[[Scheduler], object]] = {
+    "another pod runs elsewhere": lambda made: made.world.put_pod("other", OtherPod("n-b", {})),
+    "another pod elsewhere is gone": lambda made: made.world.drop_pod("guard"),
+    "a node elsewhere changes": lambda made: made.world.put_node(node("b", 6)),
+    "a workload elsewhere ends": lambda made: made.drop(f"{DEFAULT}/runs-b"),
+}
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_a_workload_with_rules_about_other_pods_depends_on_pods_of_other_flavors(planned: list[str], name: str) -> None:
+    made = built()
+    made.world.put_pod("guard", OtherPod("n-b", {}, kind=PodKind(DEFAULT, (("app", "x"),))))
+    plain = workload("waits-a", "a", 2, constraint=HERE, generation=2)
+    near = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "x"}}}
+    spec = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [near]}}}
+    sets = (replace(one, shape=with_rules(one.shape, DEFAULT, {}, spec)) for one in plain.request.pod_sets)
+    made.put(replace(plain, request=plain.request.changed(sets)), 2.0)
+    again(made, planned)
+    assert again(made, planned) == []
+    BEYOND[name](made)
+    assert "waits-a" in again(made, planned)
 
 
 def _evicted(made: Scheduler) -> Workload:

@@ -192,3 +192,21 @@ def test_a_job_that_running_pods_keep_away_does_not_park_a_job_that_differs_in_i
     place.advance(10)
     assert not nodes(place, "kept")
     assert [bool(node) for node in nodes(place, "free")] == [True]
+
+
+def test_a_job_that_pods_of_some_namespaces_keep_waiting_starts_when_the_namespace_gets_another_label() -> None:
+    place = lab()
+    place.create(job(3, BY_HOST, "first"))
+    for host in range(3, 12):
+        place.patch(kinds.NODE, "", f"h{host:02d}", {"spec": {"unschedulable": True}})
+    place.patch(kinds.NAMESPACE, "", "default", {"metadata": {"labels": {"team": "noisy"}}})
+    place.advance(10)
+    term = {"topologyKey": HOST, "labelSelector": APP, "namespaceSelector": {"matchLabels": {"team": "noisy"}}}
+    away = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    place.create(job(3, {"affinity": {"podAntiAffinity": away}}, "second", app="y"))
+    place.advance(10)
+    assert not nodes(place, "second")
+    place.patch(kinds.NAMESPACE, "", "default", {"metadata": {"labels": {"team": "quiet"}}})
+    place.advance(10)
+    assert nodes(place, "second")
+    assert all(nodes(place, "second"))

@@ -68,7 +68,8 @@ def planned(world: World, entry: PendingWorkload, cycle: int) -> Nomination:
         return nominate(world, entry, cycle)
     progress = entry.progress if _still_holds(world, entry, cycle) else None
     tried = progress.place if progress is not None and progress.pending else None
-    at = (*world.seen_from(entry.queue), tried, world.clear_of(entry.workload))
+    beyond = world.pods_seen_by(entry.workload)
+    at = (*world.seen_from(entry.queue), beyond, tried, world.clear_of(entry.workload))
     if entry.planned is None or entry.planned[0] != at:
         entry.planned = at, nominate(world, entry, cycle)
     found = entry.planned[1]

@@ -451,6 +451,11 @@ class World:
 
     # Rules about other pods
 
+    def pods_seen_by(self, workload: Workload) -> int:
+        """A version of all pods and nodes, if rules of its pods or about them may reach beyond its flavors; else 0."""
+        is_ruled = any(one.shape.rules is not None for one in workload.request.pod_sets)
+        return self.mirror.changes if is_ruled or self.keeps_away(workload) else 0
+
     def ruled(self, shape: Shape, beside: Iterable[Shape]) -> Shape:
         """The shape with its own rules, what its volumes ask, and what running pods and pods `beside` it ask of it."""
         if shape.kind is None or "AllPodFilters" not in self.gates:

@@ -208,6 +208,8 @@ class ClusterCache:
         if labels != before:
             self.world.put_namespace(name, labels)
             self.wakes.note(WakeEvent.NAMESPACE_CHANGED)
+            if before is not None and "AllPodFilters" in self.gates:
+                self.wakes.note(WakeEvent.OTHER_POD_GONE)  # rules may select pods by the labels of their namespaces
 
     def _node(self, change: Change) -> None:
         name = change.object["metadata"]["name"]

@@ -86,6 +86,8 @@ class Mirror:
         self.usages: dict[str, Usage] = {}
         self.layout = 0
         """Moves when rows or leaves may have other numbers than before."""
+        self.changes = 0
+        """Moves with every change of nodes, pods and what workloads hold, whichever flavors have them."""
         self._columns: NodeColumns | None = None
         self._by_node: Snapshot | None = None
         self._hosts: dict[str, int] = {}
@@ -155,6 +157,7 @@ class Mirror:
     def put_node(self, node: Node) -> None:
         before = self.nodes.get(node.name)
         self.nodes[node.name] = node
+        self.changes += 1
         for view in self.views.values():
             view.generation += view.takes(node) or (before is not None and view.takes(before))
         if self._columns is not None:
@@ -180,6 +183,7 @@ class Mirror:
     def drop_node(self, name: str) -> None:
         if self.nodes.pop(name, None) is None:
             return
+        self.changes += 1
         row = None if self._columns is None else self._columns.row_of.get(name)
         for view in self.views.values():
             view.generation += 1
@@ -290,6 +294,7 @@ class Mirror:
             yield Footprint(at, counts, view.snapshot)
 
     def _hold(self, usage: Usage, sign: int) -> None:
+        self.changes += 1
         if self._columns is None:
             self._all_moved()
             return
@@ -317,6 +322,7 @@ class Mirror:
 
     def _moved(self, nodes: Iterable[str]) -> None:
         """Usage on these nodes, which counts in every flavor that has them, has changed."""
+        self.changes += 1
         if self._columns is None:
             self._all_moved()
             return
