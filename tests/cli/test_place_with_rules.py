@@ -99,3 +99,18 @@ def test_a_claim_of_another_namespace_is_not_that_of_the_job(tmp_path: Path) -> 
 def test_running_pods_keep_a_job_away_by_its_labels(tmp_path: Path) -> None:
     assert rack(place(tmp_path, pods=[guard("b1")])) == "a"
     assert rack(place(tmp_path, pods=[guard("a1")])) == "b"
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [({"kubernetes.io/metadata.name": "team"}, "a"), ({"kind": "batch"}, "a"), ({"x": "y"}, "b")],
+)
+def test_running_pods_keep_a_job_away_by_the_labels_of_its_namespace(
+    tmp_path: Path, labels: dict[str, str], expected: str
+) -> None:
+    away = guard("b1")
+    away["metadata"]["namespace"] = "other"
+    (term,) = away["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    term["namespaceSelector"] = {"matchLabels": labels}
+    team = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team", "labels": {"kind": "batch"}}}
+    assert rack(place(tmp_path, team, pods=[away])) == expected

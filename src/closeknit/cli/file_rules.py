@@ -47,6 +47,12 @@ def read_volumes(objects: Iterable[tuple[str, dict[str, Any]]]) -> Volumes:
     return volumes
 
 
+def namespaces_in(objects: Iterable[tuple[str, dict[str, Any]]]) -> dict[str, dict[str, str]]:
+    """The labels of the namespaces among these objects, by name."""
+    found = (raw["metadata"] for _, raw in objects if raw.get("kind") == "Namespace")
+    return {str(meta.get("name")): meta.get("labels") or {} for meta in found}
+
+
 class FileRules(NamedTuple):
     volumes: Volumes
     neighbours: Neighbours

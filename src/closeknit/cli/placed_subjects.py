@@ -20,7 +20,7 @@ from ..model.gang import Gang
 from ..model.gates import Gates
 from ..observe.nodes import FileNodes
 from ..state.snapshot import Snapshot
-from .file_rules import FileRules, read_volumes
+from .file_rules import FileRules, namespaces_in, read_volumes
 from .group_inputs import GivenFiles, LoadedGroups, check_any, given_files, load_groups
 from .inputs import LoadedNodes, check_stdin
 from .jobs import jobs_of, load_jobs
@@ -74,6 +74,7 @@ def load_placeables(paths: Sequence[str], cluster: Mapping[str, Any]) -> Placeab
 def _load(paths: Sequence[str], gates: Gates, cluster: Mapping[str, Any]) -> Placeables:
     given = given_files(paths)
     found = _placeables(given, paths, gates, cluster)
+    found.columns.neighbours.namespaces = namespaces_in(given.objects)
     beside = [one for one in found.files.volumes if one[0] not in given.wheres]
     return replace(found, volumes=read_volumes([*given.objects, *beside]))
 

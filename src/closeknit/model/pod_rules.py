@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from .settings import NAMESPACE_NAME
 from .shape import Requirement, Term
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class PodKind:
     def _is_among(self, term: PodTerm, namespaces: Mapping[str, Mapping[str, str]]) -> bool:
         if self.namespace in term.namespaces:
             return True
-        labels = namespaces.get(self.namespace, {})
+        labels = {NAMESPACE_NAME: self.namespace, **namespaces.get(self.namespace, {})}
         return term.in_namespaces is not None and selects(term.in_namespaces, labels)
 
     def is_spread_by(self, rule: SpreadRule, namespace: str) -> bool:
