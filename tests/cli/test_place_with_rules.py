@@ -65,9 +65,15 @@ def guard(host: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "guard", "namespace": "team"}, "spec": spec}
 
 
-def place(folder: Path, *objects: dict[str, Any], beside: list[dict[str, Any]] | None = None, pods: Any = ()) -> Result:
+def place(
+    folder: Path,
+    *objects: dict[str, Any],
+    beside: list[dict[str, Any]] | None = None,
+    pods: Any = (),
+    given: dict[str, Any] | None = None,
+) -> Result:
     """Rack b is the tighter fit, so a job without rules goes there."""
-    (folder / "job.yaml").write_text(yaml.safe_dump_all([job(), *objects]))
+    (folder / "job.yaml").write_text(yaml.safe_dump_all([given or job(), *objects]))
     (folder / "nodes.yaml").write_text(yaml.safe_dump_all([node("a1", 8), node("b1", 4), *(beside or ())]))
     (folder / "pods.yaml").write_text(yaml.safe_dump_all(pods))
     given = ["--pods", str(folder / "pods.yaml")] if pods else []
@@ -114,3 +120,12 @@ def test_running_pods_keep_a_job_away_by_the_labels_of_its_namespace(
     term["namespaceSelector"] = {"matchLabels": labels}
     team = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team", "labels": {"kind": "batch"}}}
     assert rack(place(tmp_path, team, pods=[away])) == expected
+
+
+@pytest.mark.parametrize("label", ["job-name", "batch.kubernetes.io/job-name"])
+def test_pods_of_a_job_keep_apart_by_the_name_of_the_job(tmp_path: Path, label: str) -> None:
+    whole, affinity = job(), guard("")["spec"]["affinity"]
+    (term,) = affinity["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    term |= {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {label: "train"}}}
+    whole["spec"]["template"]["spec"]["affinity"] = affinity
+    assert "podAntiAffinity among its own pods" in place(tmp_path, given=whole).stdout

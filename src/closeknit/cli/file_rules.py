@@ -16,6 +16,7 @@ from ..cluster.kinds import kind_of
 from ..cluster.port import Change
 from ..cluster.volumes import VOLUME_KINDS, follow
 from ..dialects.kueue.jobs import GivenJob
+from ..dialects.kueue.jobs.kinds.job import NAME_LABELS
 from ..dialects.pod_rules import with_rules
 from ..dialects.pod_template import NAMESPACE
 from ..model.claims import Volumes
@@ -61,18 +62,21 @@ class FileRules(NamedTuple):
         """The job or gang with the rules that hold for its pods now."""
         if isinstance(subject, Gang):
             return replace(subject, request=_mapped(subject.request, self.volumes.ruled))
-        request = _mapped_sets(subject.request, lambda one: _in_namespace(subject, one))
+        request = _mapped_sets(subject.request, lambda one: _created(subject, one))
         beside = [one.shape for one in request.pod_sets]
         ruled = _mapped(request, lambda shape: self.neighbours.ruled(self.volumes.ruled(shape), beside))
         return replace(subject, request=ruled)
 
 
-def _in_namespace(job: GivenJob, pod_set: PodSet) -> Shape:
-    """The shape with rules as they are in the job's own namespace: templates are read without one."""
+def _created(job: GivenJob, pod_set: PodSet) -> Shape:
+    """The shape with rules as the API server would have them: in the job's own namespace, with the name of a Job."""
     template = job.templates.get(pod_set.name)
-    if job.namespace == NAMESPACE or pod_set.shape.kind is None or not isinstance(template, dict):
+    if pod_set.shape.kind is None or not isinstance(template, dict):
         return pod_set.shape
-    labels = (template.get("metadata") or {}).get("labels") or {}
+    named = dict.fromkeys(NAME_LABELS, job.name) if job.kind == "Job" and job.name else {}
+    if job.namespace == NAMESPACE and not named:
+        return pod_set.shape
+    labels = {**((template.get("metadata") or {}).get("labels") or {}), **named}
     return with_rules(pod_set.shape, job.namespace, labels, template.get("spec") or {})
 
 

@@ -25,12 +25,8 @@ from ..roles import MAIN, Role, ValidationRules
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 RANKS = Ranks(COMPLETION_INDEX)
 INDEXED = "Indexed"
-SERVER_LABELS = (
-    "batch.kubernetes.io/controller-uid",
-    "batch.kubernetes.io/job-name",
-    "controller-uid",
-    "job-name",
-)
+NAME_LABELS = ("batch.kubernetes.io/job-name", "job-name")
+SERVER_LABELS = ("batch.kubernetes.io/controller-uid", "controller-uid", *NAME_LABELS)
 _MARK = ("metadata", "annotations", marks.STOPPING)
 
 
