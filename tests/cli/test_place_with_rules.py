@@ -76,9 +76,9 @@ def place(
     (folder / "job.yaml").write_text(yaml.safe_dump_all([given or job(), *objects]))
     (folder / "nodes.yaml").write_text(yaml.safe_dump_all([node("a1", 8), node("b1", 4), *(beside or ())]))
     (folder / "pods.yaml").write_text(yaml.safe_dump_all(pods))
-    given = ["--pods", str(folder / "pods.yaml")] if pods else []
+    running = ["--pods", str(folder / "pods.yaml")] if pods else []
     paths = [str(folder / "job.yaml"), "--nodes", str(folder / "nodes.yaml")]
-    return CliRunner().invoke(command, [*paths, *given, *LEVELS, "-o", "json"], standalone_mode=False)
+    return CliRunner().invoke(command, [*paths, *running, *LEVELS, "-o", "json"], standalone_mode=False)
 
 
 def rack(found: Result) -> str:

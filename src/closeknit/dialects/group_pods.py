@@ -1,7 +1,7 @@
 """Pods as the group dialects see them: the group they name, their shape, and their node once they are bound.
 
-Pods of one group that have the same shape become one pod set, in the natural order of their names, so that the index
-in a pod's name is its place in the pod set.
+Pods of one group that have the same shape and the same labels become one pod set, in the natural order of their names,
+so that the index in a pod's name is its place in the pod set. Labels count because rules of other pods select by them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from ..model.natural import natural
+from ..model.pod_rules import PodKind
 from ..model.request import PodSet
 from ..model.shape import Shape
 from .field import Field
@@ -65,14 +66,14 @@ def _ruled(shape: Shape, key: str, labels: Mapping[str, str], pod: Field) -> Sha
 
 
 def pod_sets(name: str, pods: Sequence[GroupPod]) -> tuple[PodSet, ...]:
-    """One pod set for each shape: `name`, or name:0, name:1, … where there are several."""
-    by_shape: dict[Shape, list[GroupPod]] = {}
+    """One pod set for each shape and kind of pods: `name`, or name:0, name:1, … where there are several."""
+    alike: dict[tuple[Shape, PodKind | None], list[GroupPod]] = {}
     for pod in sorted(pods, key=lambda one: natural(one.key)):
-        by_shape.setdefault(pod.shape, []).append(pod)
-    several = len(by_shape) > 1
+        alike.setdefault((pod.shape, pod.shape.kind), []).append(pod)
+    several = len(alike) > 1
     return tuple(
         _pod_set(f"{name}:{number}" if several else name, shape, members)
-        for number, (shape, members) in enumerate(by_shape.items())
+        for number, ((shape, _), members) in enumerate(alike.items())
     )
 
 
