@@ -11,7 +11,7 @@ import yaml
 from click.shell_completion import ShellComplete
 
 from cli.live import NODES, QUEUES, Live, job
-from closeknit.cli.main import cli
+from closeknit.cli.main import cli, main
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -81,3 +81,17 @@ def test_a_cluster_that_is_not_there_offers_nothing_and_is_no_error(
     assert words(offered, "get", "--data", str(tmp_path), "jobs", begun="t") == []
     (tmp_path / "kubeconfig").write_text("nonsense: [")
     assert words(offered, "get", "--data", str(tmp_path), "jobs", begun="t") == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_what_is_offered_is_printed_for_the_shell(
+    shell: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The whole program as the script of the shell runs it, with its escaped streams."""
+    monkeypatch.setenv("_CLOSEKNIT_COMPLETE", f"{shell}_complete")
+    monkeypatch.setenv("COMP_WORDS", "closeknit pla")
+    monkeypatch.setenv("COMP_CWORD", "pla" if shell == "fish" else "1")
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 0
+    assert "place" in capsys.readouterr().out

@@ -29,10 +29,14 @@ class EscapedStream(io.TextIOBase):
     def errors(self) -> str | None:  # type: ignore[override]
         return self.inner.errors
 
-    def write(self, text: str) -> int:
-        if not isinstance(text, str):
+    def write(self, text: str | bytes) -> int:  # type: ignore[override]
+        """Write text; bytes, which click writes for shell completion, are text in UTF-8.
+
+        Empty bytes are refused: click probes with them whether a stream is binary, and would wrap it if they passed.
+        """
+        if not isinstance(text, str | bytes) or text == b"":
             raise TypeError(f"write() takes text, not {type(text).__name__}")
-        self.inner.write(escaped(text))
+        self.inner.write(escaped(text if isinstance(text, str) else text.decode()))
         return len(text)
 
     def flush(self) -> None:
