@@ -172,6 +172,7 @@ class View:
         self.level, self.resource, self.output = level, resource, output
 
     def show(self, censuses: Named, titles: Sequence[str], svg: str | None) -> None:
+        self._check_level(censuses)
         if svg:
             self._draw(censuses, svg)
         if self.output in ("json", "yaml"):
@@ -186,6 +187,7 @@ class View:
 
     def pictures(self, censuses: Named, titles: Sequence[str]) -> Iterator[tuple[str, bool]]:
         """The lines, each with whether it is a hint."""
+        self._check_level(censuses)
         for number, ((_, census), title) in enumerate(zip(censuses, titles, strict=True)):
             if title:
                 yield from [("", False)] if number else []
@@ -217,20 +219,22 @@ class View:
             raise _unknown("--resource", "resource", chosen, census.resources)
         return chosen
 
+    def _check_level(self, censuses: Named) -> None:
+        """Raise if no tree has the level; the trees that lack it are shown as without --level."""
+        if self.level is not None and all(self._deepest(census) is None for _, census in censuses):
+            known = dict.fromkeys(level for _, census in censuses for level in census.tree.topology.levels)
+            raise _unknown("--level", "level", self.level, list(known))
+
     def _deepest(self, census: Census) -> int | None:
-        return _level(self.level, census.tree.topology.levels)
+        return None if self.level is None else _level(self.level, census.tree.topology.levels)
 
 
-def _level(key: str | None, levels: tuple[str, ...]) -> int | None:
-    """A level by its key or the end of its key: `rack` for example.com/topology-rack."""
-    if key is None:
-        return None
+def _level(key: str, levels: tuple[str, ...]) -> int | None:
+    """A level by its key or the end of its key: `rack` for example.com/topology-rack; None if not exactly one fits."""
     exact = [number for number, level in enumerate(levels) if level == key]
     ending = [number for number, level in enumerate(levels) if level.endswith(("/" + key, "-" + key))]
     found = exact or ending
-    if len(found) != 1:
-        raise _unknown("--level", "level", key, list(levels))
-    return found[0]
+    return found[0] if len(found) == 1 else None
 
 
 def _unknown(option: str, kind: str, given: str, known: list[str]) -> Exception:

@@ -1,7 +1,7 @@
 """A topology over node columns in the form that outlines and pictures are drawn from.
 
-Its last level is single nodes, by name. A level of hostnames directly above them says the same again and is left out
-if it has one node in each domain. Where a tree of HyperNodes skips a level, a stand-in without a name is drawn as –.
+Its last level is single nodes, by name. A level of hostnames directly above them says the same again if it has one node
+in each domain: then the two are one level with the key of the hostnames, as the topology has it. Where a tree of HyperNodes skips a level, a stand-in without a name is drawn as –.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class DrawnTree:
 
 
 def drawn(tree: NodeTree, columns: Snapshot) -> DrawnTree:
-    levels = len(tree.levels) - (1 if _repeats_nodes(tree) else 0)
+    is_same = _repeats_nodes(tree)
+    levels = len(tree.levels) - (1 if is_same else 0)
     size = len(tree.rows)
     begins = [one[:-1] for one in tree.begins[:levels]] + [np.arange(size)]
     first = [np.append(np.searchsorted(low, up), len(low)) for up, low in itertools.pairwise(begins)]
@@ -46,7 +47,7 @@ def drawn(tree: NodeTree, columns: Snapshot) -> DrawnTree:
         for level in range(levels)
     ]
     names = [columns.table.names[row] for row in tree.rows.tolist()]
-    topology = Topology(tree.topology.name, (*tree.levels[:levels], NODE))
+    topology = Topology(tree.topology.name, (*tree.levels[:levels], HOSTNAME if is_same else NODE))
     return DrawnTree(Tree(topology, first, parent, np.arange(size + 1), [*values, names]), tree.rows)
 
 

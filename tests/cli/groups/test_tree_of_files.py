@@ -98,6 +98,22 @@ def test_a_broken_tree_of_hyper_nodes_is_reported_and_the_others_are_shown(
     assert "hypernode" not in ran.out
 
 
+def test_a_level_of_one_topology_is_used_where_it_is_and_refused_if_none_has_it(run: Run) -> None:
+    both = [topology(), *spines()]
+    ran = run("tree", both, "--nodes", nodes(ELEVEN), "--level", "tier-1")
+    assert ran.code == 0
+    assert "s0" in ran.out
+    assert "zone-a" in ran.out
+    wrong = run("tree", both, "--nodes", nodes(ELEVEN), "--level", "row")
+    assert wrong.code == 2
+    assert f"known: {ZONE}, {RACK}, kubernetes.io/hostname, tier-3, tier-2, tier-1, metadata.name" in wrong.err
+
+
+def test_the_level_of_hosts_keeps_the_key_that_the_topology_gives_it(run: Run) -> None:
+    ran = run("tree", [topology()], "--nodes", nodes(ELEVEN), "--level", "hostname", "-o", "json")
+    assert json.loads(ran.out)["levels"] == [ZONE, RACK, "kubernetes.io/hostname"]
+
+
 def test_the_topology_that_is_suggested_for_kai_is_one_that_its_jobs_can_name(run: Run) -> None:
     ran = run("topology", "suggest", "--nodes", nodes(ELEVEN), "--for", "kai", "--name", "network", "-o", "json")
     (made,) = json.loads(ran.out)["manifests"]
