@@ -392,7 +392,7 @@ def test_nodes_that_share_a_hostname_are_reported() -> None:
 def test_the_flavor_selects_by_the_most_telling_label_that_all_share(shared: dict[str, str], chosen: str) -> None:
     suggestion = suggest(table([{**shared, **given} for given in tree([RACK])]))
     assert suggestion.node_labels == {chosen: shared[chosen]}
-    assert f"{chosen}={shared[chosen]}" in suggestion.text
+    assert f"{chosen}={shared[chosen]}" in suggestion.told
 
 
 def test_the_flavor_looks_only_at_nodes_that_have_all_levels() -> None:
@@ -416,7 +416,7 @@ def test_pools_that_differ_do_not_serve() -> None:
 def test_where_nothing_is_shared_labelling_is_advised() -> None:
     suggestion = suggest(table(tree([RACK])))
     assert suggestion.node_labels == {"closeknit.dev/pool": "default"}
-    assert f"kubectl label nodes -l {RACK},{HOSTNAME} closeknit.dev/pool=default" in suggestion.text
+    assert f"kubectl label nodes -l {RACK},{HOSTNAME} closeknit.dev/pool=default" in suggestion.told
 
 
 def test_manifests_are_those_of_kueue() -> None:

@@ -112,6 +112,8 @@ def suggest(
     for warning in read.warnings:
         click.echo(f"warning: {warning}", err=True)
     manifests = suggestion.manifests(name, scheduler == "kai")
+    if scheduler == "kai":
+        suggestion = suggestion.without_flavor()
     if output == "json":
         emit(_plain(suggestion, manifests), "json")
     else:
@@ -133,7 +135,7 @@ def _tell(suggestion: Suggestion, manifests: Sequence[dict[str, Any]], output: s
 
 
 def _words(suggestion: Suggestion, wide: bool) -> Iterator[str]:
-    yield from _wrapped(suggestion.text)
+    yield from _wrapped(suggestion.told)
     yield ""
     yield from _table(suggestion.picture, wide)
     yield from _list("Problems:", suggestion.problems)
@@ -178,7 +180,7 @@ def _table(levels: Iterable[SuggestedLevel], wide: bool) -> Iterator[str]:
 
 def _plain(suggestion: Suggestion, manifests: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {
-        "text": suggestion.text,
+        "text": suggestion.told,
         "levels": [
             {
                 "nodeLabel": level.key,

@@ -14,7 +14,7 @@ import functools
 import heapq
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,8 @@ class SuggestedLevel:
 class Suggestion:
     """The proposal. `picture` is empty if the labels allow none.
 
-    `problems` are for the user to fix; `remarks` explain what was left out and why.
+    `problems` are for the user to fix; `remarks` explain what was left out and why. `choice` says how the flavor selects
+    its nodes.
     """
 
     text: str
@@ -58,6 +59,15 @@ class Suggestion:
     problems: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     node_labels: dict[str, str] = field(default_factory=dict)
+    choice: str = ""
+
+    @property
+    def told(self) -> str:
+        return f"{self.text} {self.choice}".rstrip()
+
+    def without_flavor(self) -> Suggestion:
+        """The proposal for KAI, which has no flavors."""
+        return replace(self, node_labels={}, choice="")
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -359,11 +369,12 @@ def _proposal(
         problems.append(f"{HOSTNAME} is no level: pods are placed in domains of {keys[-1]}, not on hosts")
     node_labels, choice = _flavor_labels(table, keys, whole, selector)
     return Suggestion(
-        text=f"{seen} Proposed, coarse to fine: {' > '.join(keys)}. {choice}",
+        text=f"{seen} Proposed, coarse to fine: {' > '.join(keys)}.",
         picture=_picture(table, keys, [column[whole] for column in columns]),
         problems=tuple(filter(None, problems)),
         remarks=tuple(remarks),
         node_labels=node_labels,
+        choice=choice,
     )
 
 

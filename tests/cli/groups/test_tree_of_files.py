@@ -120,3 +120,10 @@ def test_the_topology_that_is_suggested_for_kai_is_one_that_its_jobs_can_name(ru
     assert made["apiVersion"] == "kai.scheduler/v1alpha1"
     placed = run("place", [made, kai_job("train", 3, required=ZONE)], "--nodes", nodes(ELEVEN), "-o", "json")
     assert json.loads(placed.out)["groups"][0]["domain"] == ["zone-a"]
+
+
+def test_nothing_is_said_about_flavors_to_users_of_kai(run: Run) -> None:
+    ran = run("topology", "suggest", "--nodes", nodes(ELEVEN), "--for", "kai")
+    assert "flavor" not in ran.out
+    assert "Proposed," in ran.out
+    assert "flavor" in run("topology", "suggest", "--nodes", nodes(ELEVEN)).out
