@@ -64,7 +64,7 @@ def test_a_minimum_above_the_pods_is_written_and_warned_of() -> None:
 def test_a_minimum_that_is_no_number_is_refused() -> None:
     assert mistakes(a_job(2, {keys.MIN_MEMBER: "some"})) == [
         'f: Job j: metadata.annotations[kai.scheduler/batch-min-member]: is "some"; '
-        "use a whole number of at least 1, in quotes"
+        "use a whole number from 1 to 2147483647, in quotes"
     ]
 
 

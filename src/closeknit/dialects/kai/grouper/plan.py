@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...field import Field, shown
+from ...field import INT32_MAX, Field, shown
 from ..keys import PREFERRED, REQUIRED, TOPOLOGY, TRAIN
 from ..pod_group import Topologies
 
@@ -142,12 +142,12 @@ def placement(topology: Field, *places: Field) -> Raw | None:
 
 
 def whole_number(note: Field, least: int) -> int | None:
-    """The number in an annotation; reports a mistake and returns None if it is not one, or too small."""
+    """The number in an annotation; reports a mistake and returns None if it is not one, too small or too large."""
     text = note.text().strip()
-    value = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
-    if value >= least:
+    value = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(INT32_MAX)) else -1
+    if least <= value <= INT32_MAX:
         return value
-    note.wrong(f"is {shown(note.text())}", f"use a whole number of at least {least}, in quotes")
+    note.wrong(f"is {shown(note.text())}", f"use a whole number from {least} to {INT32_MAX}, in quotes")
     return None
 
 
