@@ -151,7 +151,7 @@ def test_explain_as_json_has_the_numbers(run: Run) -> None:
 
 def test_explain_says_when_a_job_fits(run: Run) -> None:
     ran = run("explain", TRAIN, *NODES)
-    assert (ran.code, ran.out) == (0, "Job train-24 fits; `closeknit place` shows where\n")
+    assert (ran.code, ran.out) == (0, "Job train-24 fits; `closeknit place` with the same arguments shows where\n")
 
 
 def test_the_tree_goes_down_to_the_level_asked_for(run: Run) -> None:

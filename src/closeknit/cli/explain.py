@@ -23,7 +23,7 @@ from ..report.plan import take_all
 from .cluster import WHOLE, GivenCluster, check_stdin, check_target, home_of, load, tell
 from .completion import complete_names
 from .group_inputs import has_groups, nodes_of_cluster
-from .group_subjects import GroupOptions, explained_gang, group_options
+from .group_subjects import GroupOptions, explained_gang, group_options, shows_where
 from .hints import hint
 from .inputs import file_options
 from .jobs import identity_of, read_jobs
@@ -242,11 +242,12 @@ def _answer_data(one: ExplainAnswer) -> dict[str, Any]:
 def _of_nodes(jobs: tuple[str, ...], output: str | None, options: GroupOptions, cluster: dict[str, Any]) -> None:
     asked = load_placeables(jobs, cluster)
     policy = Policy.of(asked.gates)
+    shower = "what-if" if cluster.get("context") else "place"
     answers = []
     for job in map(asked.ruled, asked.subjects):
         if isinstance(job, Gang):
             assert asked.groups is not None
-            answer = explained_gang(asked.groups.world, job, policy, options)
+            answer = explained_gang(asked.groups.world, job, policy, options)._replace(shower=shower)
             if output in ("json", "yaml"):
                 answers.append(answer.data())
             else:
@@ -260,7 +261,7 @@ def _of_nodes(jobs: tuple[str, ...], output: str | None, options: GroupOptions, 
             answers.append(_data(job, found))
             continue
         if isinstance(found, Result):
-            click.echo(f"{job.kind} {job.name} fits; `closeknit place` shows where")
+            click.echo(f"{job.kind} {job.name} fits; {shows_where(shower)}")
             continue
         for line in diagnosis(f"{job.kind} {job.name}", found):
             click.echo(line)

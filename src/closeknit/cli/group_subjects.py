@@ -80,6 +80,10 @@ def refused_gang(gang: Gang, result: GroupResult) -> dict[str, Any]:
     }
 
 
+def shows_where(command: str = "place") -> str:
+    return f"`closeknit {command}` with the same arguments shows where"
+
+
 class GroupAnswer(NamedTuple):
     """What was found for a gang; `plan` and its `picture` are there if it fits and was asked where."""
 
@@ -88,14 +92,22 @@ class GroupAnswer(NamedTuple):
     remedies: tuple[Remedy, ...] = ()
     plan: GangPlan | None = None
     picture: tuple[str, ...] = ()
+    shower: str = "place"
+    """The command that draws where it goes, given the same arguments."""
 
     def lines(self, wide: bool = False) -> Iterator[str]:
         if self.plan is not None:
             yield from self.picture
         elif self.result.fits:
-            yield f"{self.gang.title} fits; `closeknit place` shows where"
+            yield f"{self.gang.title} fits{self._left_out()}; {shows_where(self.shower)}"
         else:
             yield from group_diagnosis(self.gang, self.result, self.remedies, wide)
+
+    def _left_out(self) -> str:
+        """How many pods are placed, if some beyond the minimums are not."""
+        counts = [pod_set.count for pod_set in self.gang.request.pod_sets]
+        placed = sum(int(one.counts.sum()) for one in self.result.placed.values())
+        return "" if placed == sum(counts) else f" with {placed} of {sum(counts)} pods"
 
     def data(self) -> dict[str, Any]:
         if self.plan is not None:

@@ -16,6 +16,7 @@ from ..model.gang import Gang
 from ..model.launch import FORMATS, hosts
 from ..model.mistake import refuse
 from ..report.census import Census
+from ..report.group_diagnosis import refusal
 from ..report.group_picture import group_picture
 from ..report.group_plan import group_plan, plan_json
 from ..report.group_svg import draw_groups
@@ -138,7 +139,7 @@ class _Placing:
         if not result.fits:
             if output in ("json", "yaml"):
                 return refused_gang(gang, result)
-            click.echo(f"{gang.title} does not fit: {result.reason}", err=output in FORMATS)
+            click.echo(refusal(gang, result), err=output in FORMATS)
             click.echo(HINT, err=True)
             return None
         made = group_plan(gang, world.columns, world.trees, result)

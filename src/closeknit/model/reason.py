@@ -60,7 +60,7 @@ class Why(Enum):
     NO_GROUP_LEVEL = 'topology "{topology}" has no level "{level}"'
     RUNNING_APART = "group {group} requires one {level}, but its pods run in {one} and in {other}"
     GROUP_DOES_NOT_FIT = "group {group} does not fit: {detail}"
-    PODS_MISSING = "it waits for {count} more of the pods that its minimum counts: they do not exist yet"
+    PODS_MISSING = "it waits for {count} more of the pods or groups that its minimum counts and that do not exist yet"
     NOT_FOUND = "no placement was found within {steps} steps; group {group} was the hardest: {detail}"
 
 

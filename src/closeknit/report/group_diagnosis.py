@@ -16,13 +16,19 @@ from .group_plan import asks
 SHOWN = 10
 
 
+def refusal(gang: Gang, refused: GroupResult) -> str:
+    """What is known in one line: that it does not fit, or only that it waits or that the search found no placement."""
+    is_known = refused.is_proof and not gang.missing
+    return f"{gang.title} does not fit: {refused.reason}" if is_known else f"{gang.title}: {refused.reason}"
+
+
 def group_diagnosis(gang: Gang, refused: GroupResult, remedies: Sequence[Remedy], wide: bool = False) -> Iterator[str]:
-    yield f"{gang.title} does not fit: {refused.reason}"
+    yield refusal(gang, refused)
     obstacle = refused.obstacle
     if obstacle is not None:
         yield from _stopped(obstacle, None if wide else SHOWN)
     if gang.missing:
-        yield "  create the pods, or lower the minimum"
+        yield "  create them, or lower the minimum"
     elif not refused.is_proof:
         yield "  this is no proof that there is no placement: the search ended at its bound; raise it with --steps"
     yield from remedy_lines(remedies)

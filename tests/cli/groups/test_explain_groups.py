@@ -112,7 +112,7 @@ def test_nodes_pods_and_topologies_may_come_from_the_manifests_of_a_cluster(run:
 
 def test_nodes_may_be_among_the_files(run: Run) -> None:
     ran = run("explain", [*nodes(ELEVEN), topology(), kai_job("six", 6, required=ZONE)])
-    assert ran.out == "Job six fits; `closeknit place` shows where\n"
+    assert ran.out == "Job six fits; `closeknit place` with the same arguments shows where\n"
     none = run("explain", [topology(), kai_job("six", 6, required=ZONE)])
     assert none.code == 2
     assert "no nodes are given; add --nodes FILE, or Nodes to the files" in none.err
@@ -123,3 +123,24 @@ def test_pods_that_run_in_two_domains_of_a_required_level_are_the_reason(run: Ru
     spread = [pod(f"g-{at}-on", 1, at, {"pod-group-name": "g"}) for at in ("b1-1", "b2-1")]
     found = explained(run, [topology(), group, *spread, *kai_pods("g", 1)], nodes(ELEVEN))
     assert found["reason"] == f"group g requires one {RACK}, but its pods run in zone-b.rack-b1 and in zone-b.rack-b2"
+
+
+def test_what_is_advised_for_a_group_that_fits_takes_the_same_arguments(run: Run) -> None:
+    six, cluster = [kai_job("six", 6, required=ZONE)], [*nodes(ELEVEN), topology()]
+    ran = run("explain", six, "--cluster", cluster)
+    assert ran.out == "Job six fits; `closeknit what-if` with the same arguments shows where\n"
+    assert run("what-if", six, "--cluster", cluster).code == 0
+
+
+def test_pods_beyond_the_minimum_that_are_left_out_are_counted(run: Run) -> None:
+    job = kai_job("eight", 8, required=ZONE)
+    job["metadata"]["annotations"]["kai.scheduler/batch-min-member"] = "2"
+    ran = run("explain", [job, topology()], "--nodes", nodes(ELEVEN))
+    assert ran.out.startswith("Job eight fits with 5 of 8 pods; ")
+
+
+def test_a_search_that_was_cut_off_does_not_say_that_the_group_does_not_fit(run: Run) -> None:
+    for command in ("explain", "place"):
+        ran = run(command, [kai_job("six", 6, required=ZONE), topology()], "--nodes", nodes(ELEVEN), "--steps", "1")
+        assert "Job six: no placement was found within 1 steps" in ran.out
+        assert "does not fit" not in ran.out

@@ -142,7 +142,7 @@ def test_running_members_may_also_come_from_the_pods_of_the_cluster(run: Run) ->
 def test_a_group_whose_pods_do_not_exist_waits_for_them(run: Run) -> None:
     ran = run("place", [kai_group("g", minMember=3), *kai_pods("g", 1)], "--nodes", nodes(ELEVEN))
     assert ran.code == 3
-    assert "waits for 2 more of the pods that its minimum counts" in ran.out
+    assert "waits for 2 more of the pods or groups that its minimum counts" in ran.out
 
 
 def test_jobs_of_kueue_and_groups_share_the_nodes(run: Run) -> None:
