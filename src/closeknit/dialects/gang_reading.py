@@ -64,15 +64,27 @@ def reading(
 
 def check_objects(objects: Iterable[Field], versions: Mapping[str, Collection[str]]) -> None:
     """Check what all objects have: a version of their kind, and a name that no other object of the kind has."""
+    every = list(objects)
+    for one in every:
+        check_version(one, *versions[one.at("kind").text()])
+        check_name(one.at("metadata"))
+    check_names(every)
+
+
+def check_names(objects: Iterable[Field]) -> None:
+    """Report every object that has the kind and the name of one before it."""
     seen: set[tuple[str, str]] = set()
     for one in objects:
         kind, name = one.at("kind").text(), one.at("metadata", "name")
-        check_version(one, *versions[kind])
-        check_name(one.at("metadata"))
         key = kind, key_of(one)
         if key in seen and name.given:
-            name.wrong("is there a second time", "remove one of the two objects")
+            name.wrong(*same_name(kind))
         seen.add(key)
+
+
+def same_name(kind: str) -> tuple[str, str]:
+    """The mistake, and the remedy, of two objects of one kind that have one name."""
+    return f"is the name of another {kind} too", "rename or remove one of the two"
 
 
 def check_groups(one: Field, below: int) -> None:

@@ -110,3 +110,39 @@ def test_bad_groups_are_refused_alike_with_object_field_line_and_remedy(run: Run
     assert remedy in said
     assert what in checked.out
     assert f"line {line}: {said}" in checked.out
+
+
+GANG = "apiVersion: scheduler.grove.io/v1alpha1\nkind: PodGang\nmetadata: {name: g}\nspec:\n"
+SAME_PODS = {
+    "kubernetes": (
+        "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: g}\n"
+        "spec: {schedulingPolicy: {gang: {minCount: 1}}}\n",
+        "metadata: {name: p}\nspec: {schedulingGroup: {podGroupName: g}, ",
+    ),
+    "volcano": (
+        VOLCANO + "  minMember: 1\n",
+        "metadata: {name: p, annotations: {scheduling.k8s.io/group-name: v}}\nspec: {",
+    ),
+    "grove": (
+        GANG + "  podgroups: [{name: a, minReplicas: 1, podReferences: [{name: p}]}]\n",
+        "metadata: {name: p}\nspec: {",
+    ),
+}
+
+
+@pytest.mark.parametrize("dialect", SAME_PODS)
+def test_two_pods_of_one_name_are_refused(run: Run, tmp_path: Path, dialect: str) -> None:
+    group, rest = SAME_PODS[dialect]
+    one = f"---\napiVersion: v1\nkind: Pod\n{rest}containers: [{{name: c, image: i}}]}}\n"
+    (tmp_path / "two.yaml").write_text(group + one + one)
+    for words in (("check", "two.yaml"), ("place", "two.yaml", "--nodes", nodes(ELEVEN))):
+        ran = run(*words)
+        assert ran.code == 2
+        assert "metadata.name: is the name of another Pod too; rename or remove one of the two" in ran.out + ran.err
+
+
+def test_a_tier_name_without_hyper_nodes_says_what_to_add(run: Run, tmp_path: Path) -> None:
+    asks = VOLCANO + "  minMember: 1\n  networkTopology: {mode: hard, highestTierName: rack}\n"
+    (tmp_path / "group.yaml").write_text(asks)
+    ran = run("place", "group.yaml", "--nodes", nodes(ELEVEN))
+    assert "no HyperNode has the tier name rack; give HyperNodes this tierName, or use highestTierAllowed" in ran.err

@@ -112,7 +112,7 @@ PARENT = "spec.parentCompositePodGroupName"
         ),
         pytest.param(
             [group("a", 1), group("a", 2)],
-            ["PodGroup a: metadata.name: is there a second time; remove one of the two objects"],
+            ["PodGroup a: metadata.name: is the name of another PodGroup too; rename or remove one of the two"],
             id="duplicate",
         ),
         pytest.param(

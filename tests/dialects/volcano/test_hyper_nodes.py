@@ -161,7 +161,7 @@ MEMBER = "spec.members[0]"
         ),
         pytest.param(
             [S0, S0],
-            ["HyperNode s0: metadata.name: is there a second time; remove one of the two objects"],
+            ["HyperNode s0: metadata.name: is the name of another HyperNode too; rename or remove one of the two"],
             id="a duplicate",
         ),
         pytest.param(

@@ -15,7 +15,7 @@ from typing import Any
 from ...model.gang import Gang
 from ...model.request import Group, Request
 from ..field import Field
-from ..gang_reading import GangReading, check_groups, check_objects, created, near, reading, some
+from ..gang_reading import GangReading, check_groups, check_names, check_objects, created, near, reading, some
 from ..group_pods import key_of, pod_sets, read_pods
 from ..minimums import missing_pods
 from ..strictness import READ, UNUSED, Tree, check_fields
@@ -55,6 +55,8 @@ def read_gangs(objects: Sequence[Field], pods: Sequence[Field], known: Topologie
     check_objects(objects, VERSIONS)
     own = [one for one in objects if one.at("kind").text() == "ClusterTopology"]
     topologies = {**known, **{one.at("metadata", "name").text(): read_cluster_topology(one, known) for one in own}}
+    listed = {key for one in objects for key in listed_pods(one.value)}
+    check_names(pod for pod in pods if key_of(pod) in listed)
     by_key = {key_of(pod): pod for pod in pods}
     read = [
         _PodGang(one, by_key, Constraints(one, topologies, is_complete))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from ...model.gang import Gang
 from ...model.topology import Topology, label_topology
 from ..field import Field
-from ..gang_reading import GangReading, check_objects, reading
+from ..gang_reading import GangReading, check_names, check_objects, reading
 from .groups import group_of, read_trees
 from .policies import GROUP
 from .workloads import read_workloads, workload_of
@@ -33,6 +33,7 @@ def read_gangs(objects: Sequence[Field], pods: Sequence[Field]) -> GangReading:
     workloads = [one for one in objects if one.at("kind").text() == "Workload"]
     groups = [one for one in objects if one.at("kind").text() != "Workload"]
     own = [pod for pod in pods if joins(pod)]
+    check_names(own)
     gangs = [one for one in (*read_trees(groups, own), *read_workloads(workloads, own)) if one is not None]
     return reading(gangs, [*objects, *own], topologies_of(gangs))
 

@@ -70,6 +70,7 @@ def _by_name(name: Field, tiers: ListedTopology | None) -> str | None:
         return name.text()
     found = tiers.names.get(name.text())
     if found is None:
-        known = f"the tier names are {', '.join(tiers.names)}" if tiers.names else "use highestTierAllowed"
+        without = "give HyperNodes this tierName, or use highestTierAllowed"
+        known = f"the tier names are {', '.join(tiers.names)}" if tiers.names else without
         name.wrong(f"no HyperNode has the tier name {name.text()}", did_you_mean(name.text(), tiers.names) + known)
     return found

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from ...model.gang import Gang
 from ...model.topology import ListedTopology
 from ..field import Field
-from ..gang_reading import GangReading, Nodes, by, check_objects, reading, refuse_lost
+from ..gang_reading import GangReading, Nodes, by, check_names, check_objects, reading, refuse_lost
 from ..group_pods import key_of
 from . import keys
 from .hyper_nodes import TOPOLOGY, read_tiers
@@ -46,8 +46,9 @@ def read_gangs(objects: Sequence[Field], pods: Sequence[Field], nodes: Nodes | N
     is_known = nodes is not None or bool(hyper_nodes)
     tree = read_tiers(hyper_nodes, nodes) if is_known else None
     tiers = tree if isinstance(tree, ListedTopology) else None
-    gangs = list(_gangs(kinds.get("PodGroup", ()), kinds.get("Job", ()), pods, tiers))
     used = [pod for pod in pods if joins(pod)]
+    check_names(used)
+    gangs = list(_gangs(kinds.get("PodGroup", ()), kinds.get("Job", ()), pods, tiers))
     if is_known and tiers is None:
         gangs = [one for one in gangs if one is not None and not _names_tier(one)]
     return reading(gangs, [*objects, *used], {} if tiers is None else {TOPOLOGY: tiers})

@@ -101,7 +101,7 @@ def test_a_mistake_in_one_object_does_not_hide_those_in_another() -> None:
     bounds = {"topology": "network", "requiredTopologyLevel": "rak"}
     wrong = an_object("scheduling.run.ai/v2alpha2", "PodGroup", {"minMember": 1, "topologyConstraint": bounds}, "g")
     assert mistakes(NETWORK, a_pod("p"), a_pod("p"), wrong) == [
-        "f: Pod p: metadata.name: is there a second time; remove one of the two objects",
+        "f: Pod p: metadata.name: is the name of another Pod too; rename or remove one of the two",
         'f: PodGroup g: spec.topologyConstraint.requiredTopologyLevel: is "rak", '
         'which is not a level of Topology "network"; did you mean rack?',
     ]
@@ -263,7 +263,7 @@ def test_misspelt_and_misplaced_keys_of_kai_are_warned_of() -> None:
 
 def test_an_object_that_is_there_twice_is_refused() -> None:
     assert mistakes(a_pod("p"), a_pod("p"), a_pod("p", namespace="other")) == [
-        "f: Pod p: metadata.name: is there a second time; remove one of the two objects"
+        "f: Pod p: metadata.name: is the name of another Pod too; rename or remove one of the two"
     ]
 
 

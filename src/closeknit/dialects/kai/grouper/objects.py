@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from ....model.gang import Gang
 from ....model.mistake import Mistake
 from ....model.topology import Topology
+from ...gang_reading import same_name
 from ...kueue.jobs.identity import ObjectIdentity
 from ...kueue.jobs.train_job import RUNTIMES
 from .. import keys
@@ -89,7 +90,7 @@ class _Files:
         for _, identity in self.objects:
             key, name = (*key_of(identity), identity.namespace, identity.name), identity.field.at("metadata", "name")
             if key in seen and name.given:
-                name.wrong("is there a second time", "remove one of the two objects")
+                name.wrong(*same_name(identity.kind))
             seen.add(key)
 
     def _read_admin(self, identity: ObjectIdentity) -> None:
