@@ -135,7 +135,7 @@ def test_files_without_pods_have_nothing_to_group(run: Run) -> None:
     files = written(topology=TOPOLOGY, service="{apiVersion: v1, kind: Service, metadata: {name: s}}")
     ran = run("group", *files)
     assert (ran.code, ran.out) == (0, "nothing to group\n")
-    assert ran.err == "note: v1/Service has no pods and is skipped\n"
+    assert ran.err == "note: v1/Service is skipped: it is no job or pod that KAI groups\n"
     assert "there are no PodGroups to create" in run("group", *files, "-o", "yaml").err
 
 

@@ -71,7 +71,7 @@ def command(files: tuple[str, ...], profile: str, output: str | None) -> int:
             mistakes.add(mistake)
         mistakes.check()
     for kind in grouped.skipped:
-        click.echo(f"note: {kind} has no pods and is skipped", err=True)
+        click.echo(f"note: {kind} is skipped: it is no job or pod that KAI groups", err=True)
     if output in ("json", "yaml"):
         made = [one.pod_group for one in grouped.groupings if one.owner]
         if not made:

@@ -163,6 +163,6 @@ def tell_warnings(warnings: Sequence[Mistake], objects: Sequence[Found]) -> None
 def check_any(gangs: Sequence[Gang], given: GivenFiles) -> None:
     """Raise if the files have no group to place."""
     if not gangs:
-        kinds = ", ".join(sorted({kind for _, kind in KINDS}))
+        kinds = ", ".join(sorted({kind for _, kind in KINDS} - set(TREES)))
         where = ", ".join(map(shown, given.paths))
-        raise refuse("no group to place: no pods belong to one", f"give objects such as {kinds} with their pods", where)
+        raise refuse("no group to place: no pods belong to one", f"add the groups that the pods name: {kinds}", where)

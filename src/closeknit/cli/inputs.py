@@ -182,10 +182,10 @@ def columns_of(read: FileNodes, gates: Gates, pods: Sequence[str] = (), selector
     return columns
 
 
-def check_nodes(nodes: Sequence[str]) -> None:
-    """Raise if no nodes are given: neither by an option nor among the files."""
+def check_nodes(nodes: Sequence[str], option: str = "--nodes") -> None:
+    """Raise if no nodes are given: neither by the option that the command has for them nor among the files."""
     if not nodes:
-        raise refuse("no nodes are given", "add --nodes FILE, or Nodes to the files", what="--nodes")
+        raise refuse("no nodes are given", f"add {option} FILE, or Nodes to the files", what=option)
 
 
 def _windows(read: FileNodes, gates: Gates) -> tuple[Maintenance, ...]:

@@ -68,7 +68,8 @@ def jobs_of(objects: Sequence[tuple[str, dict[str, Any]]], paths: Sequence[str],
         click.echo(f"warning: {warning}", err=True)
     if not parsed.jobs and paths:
         text = f"no job to place: {name_some(parsed.skipped) or 'the file is empty'}"
-        raise refuse(text, f"supported kinds: {', '.join(READ_KINDS)}", where=", ".join(map(shown, paths)))
+        kinds = f"supported kinds: {', '.join(READ_KINDS)}, and groups of pods"
+        raise refuse(text, kinds, where=", ".join(map(shown, paths)))
     return parsed.jobs
 
 

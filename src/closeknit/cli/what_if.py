@@ -21,6 +21,7 @@ from .group_subjects import GroupOptions, explained_gang, group_options
 from .hints import hint
 from .jobs import read_jobs
 from .naming import is_manifest, meant
+from .inputs import check_nodes
 from .options import gates_of
 from .output import OUTPUT, emit, write
 from .placed_subjects import jobs_beside
@@ -128,7 +129,9 @@ def _of_groups(paths: Sequence[str], options: GroupOptions, output: str | None, 
     if jobs_beside(given, gates):
         remedy = "ask about them in two commands; `closeknit place` takes both"
         raise refuse("jobs with a queue and groups of pods are given together", remedy, where=", ".join(paths))
-    groups = load_groups(given, nodes_of_cluster(cluster))
+    of_cluster = nodes_of_cluster(cluster)
+    check_nodes([*of_cluster["nodes"], *given.files_with("Node")], "--cluster")
+    groups = load_groups(given, of_cluster)
     check_any(groups.gangs, given)
     world, policy = groups.world, Policy.of(gates)
     answers = []

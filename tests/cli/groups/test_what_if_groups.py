@@ -37,3 +37,10 @@ def test_jobs_with_queues_and_groups_are_asked_about_apart(run: Run) -> None:
     ran = run("what-if", [*SIX, queued], "--cluster", [*nodes(ELEVEN), topology()])
     assert ran.code == 2
     assert "jobs with a queue and groups of pods are given together" in ran.err
+
+
+def test_without_nodes_the_option_that_the_command_has_is_named(run: Run) -> None:
+    ran = run("what-if", [*SIX, topology()])
+    assert ran.code == 2
+    assert "--cluster: no nodes are given; add --cluster FILE, or Nodes to the files" in ran.err
+    assert run("what-if", [*SIX, topology(), *nodes(ELEVEN)]).code == 0

@@ -15,6 +15,7 @@ from ....model.topology import Topology
 from ...gang_reading import same_name
 from ...kueue.jobs.identity import ObjectIdentity
 from ...kueue.jobs.train_job import RUNTIMES
+from ...own_marks import OF_PODS, Readers, check_marks
 from .. import keys
 from ..admin import POD_GROUP, QUEUE, TOPOLOGIES, TOPOLOGY
 from ..gang import group_of, read_gang
@@ -24,6 +25,9 @@ from .grouping import Grouped, Grouping, deciding, group_pods, key_of
 from .kinds import GROUP_KINDS, POD_KEY
 from .owners import Chain, Found, OwnerChains
 from .plan import Raw
+
+MARKS: Readers = dict.fromkeys((keys.APART, *OF_PODS), str)
+"""Our annotations on a PodGroup; those of its job may have been copied to it, and have no effect."""
 
 
 @dataclass(slots=True)
@@ -146,6 +150,8 @@ class _Files:
         """Add the PodGroups among the objects, with the pods that name them."""
         for (where, raw), identity in self.objects:
             if key_of(identity) == POD_GROUP:
+                check_marks(identity.field.at("metadata", "annotations"), MARKS, {}, "")
+                self.result.warnings += identity.field.report.warnings
                 pods = self.named.pop((identity.namespace, identity.name), [])
                 self.result.groupings.append(Grouping(raw, tuple(pod for _, pod in pods), "", where))
         for (namespace, name), pods in self.named.items():

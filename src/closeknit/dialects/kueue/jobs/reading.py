@@ -36,6 +36,15 @@ POD = ("", "Pod")
 WORKLOAD = ("kueue.x-k8s.io", "Workload")
 READ_KINDS = tuple("/".join(filter(None, key)) for key in (*KINDS, POD, WORKLOAD))
 """The kinds that can be placed, each with its API group: batch/Job."""
+BESIDE = (
+    ("kai.scheduler", "Topology"),
+    ("kueue.x-k8s.io", "Topology"),
+    ("scheduling.run.ai", "Queue"),
+    ("", "PersistentVolumeClaim"),
+    ("", "PersistentVolume"),
+    ("storage.k8s.io", "StorageClass"),
+)
+"""Kinds without pods that count where pods are placed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +165,8 @@ def _read_entry(members: Sequence[ObjectIdentity], gates: Gates, checks: Checks,
     if key == POD and is_of_daemon_set(first):
         return _reading([first], [], first.what, f"{first.what} is of a DaemonSet and waits in no queue")
     unread = f"{first.version}/{first.kind} is not read"
+    if key in BESIDE:
+        unread = f"{first.version}/{first.kind} has no pods; it is read beside those that need it"
     if key[0] == TRAINER and key[1] in RUNTIMES:
         unread = f"{first.what} is read with the jobs that name it"
     return _reading([first], jobs, first.what, "" if known else unread)
