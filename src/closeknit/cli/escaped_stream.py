@@ -29,7 +29,7 @@ class EscapedStream(io.TextIOBase):
     def errors(self) -> str | None:  # type: ignore[override]
         return self.inner.errors
 
-    def write(self, text: str | bytes) -> int:  # type: ignore[override]
+    def write(self, text: str | bytes) -> int:
         """Write text; bytes, which click writes for shell completion, are text in UTF-8.
 
         Empty bytes are refused: click probes with them whether a stream is binary, and would wrap it if they passed.

@@ -19,9 +19,9 @@ from .cluster import KUBECTL, check_stdin, cluster_options, home_of, load, tell
 from .group_inputs import check_any, given_files, has_groups, load_groups, nodes_of_cluster
 from .group_subjects import GroupOptions, explained_gang, group_options
 from .hints import hint
+from .inputs import check_nodes
 from .jobs import read_jobs
 from .naming import is_manifest, meant
-from .inputs import check_nodes
 from .options import gates_of
 from .output import OUTPUT, emit, write
 from .placed_subjects import jobs_beside

@@ -50,8 +50,8 @@ class SuggestedLevel:
 class Suggestion:
     """The proposal. `picture` is empty if the labels allow none.
 
-    `problems` are for the user to fix; `remarks` explain what was left out and why. `choice` says how the flavor selects
-    its nodes.
+    `problems` are for the user to fix; `remarks` explain what was left out and why. `choice` says how the flavor
+    selects its nodes.
     """
 
     text: str

@@ -1,7 +1,8 @@
 """A topology over node columns in the form that outlines and pictures are drawn from.
 
 Its last level is single nodes, by name. A level of hostnames directly above them says the same again if it has one node
-in each domain: then the two are one level with the key of the hostnames, as the topology has it. Where a tree of HyperNodes skips a level, a stand-in without a name is drawn as –.
+in each domain: then the two are one level with the key of the hostnames, as the topology has it. Where a tree of
+HyperNodes skips a level, a stand-in without a name is drawn as –.
 """
 
 from __future__ import annotations

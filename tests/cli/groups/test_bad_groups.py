@@ -149,7 +149,9 @@ def test_a_tier_name_without_hyper_nodes_says_what_to_add(run: Run, tmp_path: Pa
 
 
 def test_a_misspelt_annotation_of_ours_on_a_group_is_warned_of(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "group.yaml").write_text(ONE.replace("{name: g}", "{name: g, annotations: {closeknit.dev/appart: rack}}"))
+    (tmp_path / "group.yaml").write_text(
+        ONE.replace("{name: g}", "{name: g, annotations: {closeknit.dev/appart: rack}}")
+    )
     for words in (("check", "group.yaml"), ("group", "group.yaml")):
         ran = run(*words)
         assert "[closeknit.dev/appart]: is not a known key; did you mean closeknit.dev/apart?" in ran.out + ran.err
@@ -163,7 +165,8 @@ def test_a_file_without_pods_is_not_said_to_be_unread(run: Run) -> None:
 
 
 def test_pods_whose_group_is_missing_are_told_which_kinds_to_add(run: Run, tmp_path: Path) -> None:
-    lost = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {pod-group-name: g}}\nspec: {containers: [{name: c}]}\n"
+    meta = "{name: p, annotations: {pod-group-name: g}}"
+    lost = f"apiVersion: v1\nkind: Pod\nmetadata: {meta}\nspec: {{containers: [{{name: c}}]}}\n"
     (tmp_path / "pods.yaml").write_text(lost)
     ran = run("place", "pods.yaml", "--nodes", nodes(ELEVEN))
     assert "add the groups that the pods name: CompositePodGroup, Job, PodGang, PodGroup, Workload" in ran.err
