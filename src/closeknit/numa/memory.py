@@ -50,20 +50,18 @@ def memory_hints(zones: Zones, request: Amounts, reusable: Reusable) -> list[Hin
     least, found = len(zones), []
     for mask in subsets(list(zones)):
         members = [zones[zone] for zone in zones_of(mask)]
-        if any(sum(one.allocatable.get(name, 0) for one in members) < size for name, size in request.items()):
+        if not _covers([one.allocatable for one in members], request):
             continue
         least = min(least, mask.bit_count())
-        again = reusable.get(mask, {})
-        if (
-            not breaks_group(zones, mask)
-            and not _is_bound(zones, mask)
-            and all(
-                sum(one.free.get(name, 0) for one in members) + again.get(name, 0) >= size
-                for name, size in request.items()
-            )
-        ):
+        is_legal = not breaks_group(zones, mask) and not _is_bound(zones, mask)
+        if is_legal and _covers([*(one.free for one in members), reusable.get(mask, {})], request):
             found.append(mask)
     return preferring_least(found, least)
+
+
+def _covers(parts: Sequence[Amounts], request: Amounts) -> bool:
+    """Whether the parts together have all of the request."""
+    return all(sum(part.get(name, 0) for part in parts) >= size for name, size in request.items())
 
 
 def kept_memory_hints(blocks: Sequence[MemoryBlock], request: Amounts) -> dict[str, list[Hint]] | None:
@@ -94,7 +92,7 @@ def choose(zones: Zones, request: Amounts, reusable: Reusable, hint: Hint) -> in
         (mask is None, NO_DEFAULT, "failed to find the default preferred hint"),
         (True, NO_EXTENSION, "failed to find the extended preferred hint"),
     ):
-        if not needed or (mask is not None and _suffices(zones, request, mask)):
+        if not needed or (mask is not None and _covers([zones[zone].free for zone in zones_of(mask)], request)):
             continue
         found = _best(memory_hints(zones, request, reusable), mask or 0)
         if found is None:
@@ -110,12 +108,6 @@ def _best(hints: list[Hint], within: int) -> Hint | None:
     """The narrowest preferred hint with at least these zones, the first of equals; else the narrowest of all."""
     wide = [hint for hint in hints if (hint.mask or 0) & within == within]
     return min(wide, key=lambda hint: (not hint.preferred, (hint.mask or 0).bit_count()), default=None)
-
-
-def _suffices(zones: Zones, request: Amounts, mask: int) -> bool:
-    """Whether these zones have enough, not counting what ended init containers left."""
-    members = [zones[zone] for zone in zones_of(mask)]
-    return all(sum(one.free.get(name, 0) for one in members) >= size for name, size in request.items())
 
 
 def reserve(zones: Zones, block: MemoryBlock) -> None:
