@@ -177,7 +177,7 @@ def test_what_a_page_on_groups_shows_of_check_is_what_is_printed(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = (ROOT / f"docs/how-to/{page}.md").read_text()
-    (name, manifest), *_ = re.findall(r"```yaml\n# (\S+)\n(.*?)```", text, re.DOTALL)
+    (manifest, name), *_ = re.findall(r"```yaml\n(# (\S+)\n.*?)```", text, re.DOTALL)
     [shown] = re.findall(rf"\$ closeknit check {re.escape(name)}\n(.*?)```", text, re.DOTALL)
     monkeypatch.chdir(tmp_path)
     Path(name).write_text(manifest)
@@ -202,3 +202,14 @@ def test_what_a_page_on_groups_shows_of_placing_them_is_what_is_printed(
         with pytest.raises(SystemExit):
             main(command.split())
         assert capsys.readouterr().out == printed, command
+
+
+def test_the_manifest_in_the_recipe_for_replicas_passes_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest, *_ = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/how-to/place-replicas.md").read_text(), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    Path("train.yaml").write_text(manifest)
+    with pytest.raises(SystemExit) as ended:
+        main(["check", "train.yaml"])
+    assert ended.value.code == 0, capsys.readouterr().out

@@ -74,12 +74,11 @@ def command(
 
     FILE is a YAML or JSON manifest, a directory of manifests, or - for standard input. Every kind of job that
     `closeknit place` accepts is checked, and so are the kinds of kueue.x-k8s.io, Nodes and pools,
-    NodeResourceTopologies, and groups of pods (scheduling.k8s.io, Volcano, Grove), which are checked together; other
-    kinds are skipped. Each object is validated
-    by itself, by the rules of the API server: unknown fields, types, allowed values, required fields. References to
-    other objects, such as a namespace that must exist, are not checked. Topology requests are checked against
-    --topology, or against the Topology among the files if there is exactly one. The exit code is 2 if anything is
-    wrong.
+    NodeResourceTopologies, and groups of pods (KAI, scheduling.k8s.io, Volcano, Grove), which are checked together;
+    other kinds are skipped. Each object is validated by itself, by the rules of the API server: unknown fields, types,
+    allowed values, required fields. References to other objects, such as a namespace that must exist, are not checked.
+    Topology requests are checked against --topology, or against the Topology among the files if there is exactly one.
+    The exit code is 2 if anything is wrong.
 
     \b
       closeknit check train.yaml topology.yaml
