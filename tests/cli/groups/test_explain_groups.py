@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from .clusters import ELEVEN, RACK, ZONE, Raw, kai_group, kai_job, kai_pods, node, nodes, pod, topology
+from .clusters import ELEVEN, HOST, RACK, ZONE, Raw, kai_group, kai_job, kai_pods, node, nodes, pod, topology
 from .conftest import Run
 
 IN_A_RACK = {"topology": "network", "requiredTopologyLevel": RACK}
@@ -144,3 +144,46 @@ def test_a_search_that_was_cut_off_does_not_say_that_the_group_does_not_fit(run:
         ran = run(command, [kai_job("six", 6, required=ZONE), topology()], "--nodes", nodes(ELEVEN), "--steps", "1")
         assert "Job six: no placement was found within 1 steps" in ran.out
         assert "does not fit" not in ran.out
+
+
+def ruled(pods: int, **spec: Any) -> Raw:
+    """A job in one rack whose pods have rules about one another."""
+    job = kai_job("ruled", pods, required=RACK)
+    template = job["spec"]["template"]
+    template["metadata"] = {"labels": {"app": "ruled"}}
+    template["spec"] |= spec
+    return job
+
+
+OWN = {"matchLabels": {"app": "ruled"}}
+ONE_RACK = [node(f"n{at}", 8, {ZONE: "z", RACK: "r"}) for at in (1, 2)]
+
+
+def limits(found: Any) -> tuple[int, dict[str, int]]:
+    """The pods that the best candidate holds, and what limits it."""
+    best = found["obstacle"]["candidates"][0]
+    return best["pods"], best["limits"]
+
+
+def test_anti_affinity_among_its_own_pods_is_named_as_the_limit(run: Run) -> None:
+    term = {"labelSelector": OWN, "topologyKey": HOST}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    found = explained(run, [topology(), ruled(4, affinity=affinity)], ONE_RACK)
+    assert limits(found) == (2, {"podAntiAffinity among its own pods": 2})
+
+
+def test_host_ports_are_named_as_the_limit(run: Run) -> None:
+    job = ruled(4)
+    job["spec"]["template"]["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    held, named = limits(explained(run, [topology(), job], ONE_RACK))
+    assert held == 2
+    assert [name.split()[0] for name in named] == ["hostPort"]
+
+
+def test_topology_spread_is_named_as_the_limit(run: Run) -> None:
+    """Two racks of the zone are counted, and the pods have to be in one of them: no more than the skew fits."""
+    rule = {"topologyKey": RACK, "maxSkew": 2, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": OWN}
+    racks = [*ONE_RACK, node("other", 8, {ZONE: "z", RACK: "r2"})]
+    found = explained(run, [topology(), ruled(4, topologySpreadConstraints=[rule])], racks)
+    seen = {tuple(one["domain"]): (one["pods"], one["limits"]) for one in found["obstacle"]["candidates"]}
+    assert seen == {("z", "r"): (2, {"topologySpread": 2}), ("z", "r2"): (2, {"topologySpread": 1})}

@@ -14,8 +14,11 @@ from ...state.table import MISSING, IntArray
 from ..fit import Fit
 
 
-def most_by_rules(fit: Fit, leaves: IntArray, coming: int = 0) -> int:
-    """No more pods of the shape than this fit on leaves of one node, in any order of them and of `coming` others."""
+def most_by_rules(fit: Fit, leaves: IntArray, coming: int = 0, spread: bool = True) -> int:
+    """No more pods of the shape than this fit on leaves of one node, in any order of them and of `coming` others.
+
+    Without `spread`, topology spread does not count.
+    """
     holds, rows = fit.pods[leaves], fit.snapshot.first_rows(leaves)
     most = int(holds.sum())
     if fit.rules is None:
@@ -26,7 +29,7 @@ def most_by_rules(fit: Fit, leaves: IntArray, coming: int = 0) -> int:
         codes = fit.rules.codes(term.key, rows)
         keyed = (codes != MISSING) & (holds > 0)
         most = min(most, len(np.unique(codes[keyed])) + int(holds[codes == MISSING].sum()))
-    return most if fit.spread is None else min(most, fit.spread.most(rows, holds, coming))
+    return most if fit.spread is None or not spread else min(most, fit.spread.most(rows, holds, coming))
 
 
 def reaches(kind: PodKind | None, rules: PodRules, namespaces: Mapping[str, Mapping[str, str]]) -> bool:

@@ -18,6 +18,8 @@ from ...model.shape import Shape
 from ...model.topology import Path
 from ...state.node_tree import ROOT
 from ...state.table import IntArray
+from ..filters.limits import most_by_rules
+from ..filters.spread import SPREAD
 from ..match import ABSENT, UNFIT
 from .agenda import Choose, Item, Put
 from .parts import GroupPart, LevelBounds
@@ -32,18 +34,29 @@ NOT_READY = "not ready, or cordoned"
 
 
 class SearchStop(NamedTuple):
-    """The rows that an item could have used, and the pods of each shape that they held then."""
+    """The rows that an item could have used, and the pods of each shape that they held then.
+
+    `most` is what rules between pods allowed of a shape in a domain of the required level.
+    """
 
     rows: IntArray
     room: Mapping[Shape, IntArray]
+    most: Mapping[tuple[Shape, int], int]
 
     @classmethod
     def of(cls, search: Search, item: Item) -> SearchStop:
+        trial, bounds, coming = search.trial, bounds_of(item.part), 0
         if isinstance(item, Put):
             rows = search.scope_of(item.part).all_rows(search.size)
-            return cls(rows, {item.batch.shape: search.trial.room(item.batch, rows)})
-        rows = search.scope_around(item.part).all_rows(search.size)
-        return cls(rows, {shape: search.trial.fit(shape).pods[rows] for shape in item.part.wants})
+            coming = max(0, search.coming(item.batch) - item.batch.count)
+            room = {item.batch.shape: trial.room(item.batch, rows)}
+        else:
+            rows = search.scope_around(item.part).all_rows(search.size)
+            room = {shape: trial.fit(shape).pods[rows] for shape in item.part.wants}
+        ruled = [(shape, trial.fit(shape)) for shape in room if trial.fit(shape).rules is not None]
+        domains = [(domain, rows[inside]) for domain, inside in split(rows, bounds)] if ruled else []
+        most = {(shape, domain): most_by_rules(fit, own, coming) for shape, fit in ruled for domain, own in domains}
+        return cls(rows, room, most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,32 +132,21 @@ class _Counting:
         """Each domain once, with the most that fitted at any stop."""
         most: dict[int, tuple[int, IntArray]] = {}
         for stop in stops:
-            for domain, inside in self._split(stop.rows):
+            for domain, inside in split(stop.rows, self.bounds):
                 rows = stop.rows[inside]
-                pods = self._sum({shape: room[inside] for shape, room in stop.room.items()})
+                pods = self._sum({shape: room[inside] for shape, room in stop.room.items()}, stop.most, domain)
                 if domain not in most or pods > most[domain][0]:
                     most[domain] = pods, rows
         for domain, (pods, rows) in most.items():
-            alone = self._sum({shape: self.trial.fit(shape).pods[rows] for shape in self.wants})
+            fits = {shape: self.trial.fit(shape) for shape in self.wants}
+            allowed = {(shape, domain): most_by_rules(fit, rows) for shape, fit in fits.items()}
+            alone = self._sum({shape: fit.pods[rows] for shape, fit in fits.items()}, allowed, domain)
             yield CandidateDomain(self._path(domain), pods, max(pods, alone), self._limits(rows))
 
-    def _sum(self, room: Mapping[Shape, IntArray]) -> int:
-        return sum(min(self.wants[shape], int(room[shape].sum())) for shape in self.wants if shape in room)
-
-    def _split(self, rows: IntArray) -> Iterator[tuple[int, IntArray]]:
-        """The domains of the required level, each with the positions of its rows; rows outside of them are left out."""
-        if self.bounds is None:
-            yield ROOT, np.arange(len(rows))
-            return
-        tree, level = self.bounds.tree, self.bounds.required
-        places = tree.place[rows]
-        inside = np.flatnonzero(places >= 0)
-        domains = tree.domain[level][places[inside]]
-        order = np.argsort(domains, kind="stable")
-        starts = np.flatnonzero(np.diff(domains[order], prepend=-1))
-        for group in np.split(order, starts[1:]) if len(order) else ():
-            if tree.real[level][domains[group[0]]]:
-                yield int(domains[group[0]]), inside[group]
+    def _sum(self, room: Mapping[Shape, IntArray], most: Mapping[tuple[Shape, int], int], domain: int) -> int:
+        """The pods that fit into a domain: what its nodes hold, and rules between pods allow."""
+        found = ((shape, min(self.wants[shape], int(room[shape].sum()))) for shape in self.wants if shape in room)
+        return sum(min(pods, most.get((shape, domain), pods)) for shape, pods in found)
 
     def _path(self, domain: int) -> Path:
         return () if self.bounds is None else self.bounds.tree.path(self.bounds.required, domain)
@@ -160,6 +162,10 @@ class _Counting:
             elif code:
                 counts[fit.match.causes[code]] += int(number)
         passing = rows[fit.cause[rows] == 0]
+        rule = self._rule(shape, passing)
+        if rule:
+            counts[rule] += len(passing)
+            return +counts
         asked = [(name, amount) for name, amount in shape.charge if amount > 0]
         for name, amount in asked:
             at = columns.index.get(name)
@@ -171,3 +177,31 @@ class _Counting:
             passing = passing[~short]
         counts[UNFIT] += len(passing)
         return +counts
+
+    def _rule(self, shape: Shape, rows: IntArray) -> str:
+        """The rule that lets fewer pods of a shape onto these rows than they have room for; empty if none does."""
+        fit = self.trial.fit(shape)
+        if fit.rules is None or not len(rows):
+            return ""
+        holds = self.trial.policy.fit(fit.snapshot, fit.shape, fit.snapshot.first_rows(rows), fit.view[:, rows])
+        allowed = most_by_rules(fit, rows)
+        if allowed >= min(self.wants[shape], int(holds.sum())):
+            return ""
+        by_spread = fit.spread is not None and allowed < most_by_rules(fit, rows, spread=False)
+        return SPREAD if by_spread else fit.rules.cap_cause
+
+
+def split(rows: IntArray, bounds: LevelBounds | None) -> Iterator[tuple[int, IntArray]]:
+    """The domains of the required level, each with the positions of its rows; rows outside of them are left out."""
+    if bounds is None:
+        yield ROOT, np.arange(len(rows))
+        return
+    tree, level = bounds.tree, bounds.required
+    places = tree.place[rows]
+    inside = np.flatnonzero(places >= 0)
+    domains = tree.domain[level][places[inside]]
+    order = np.argsort(domains, kind="stable")
+    starts = np.flatnonzero(np.diff(domains[order], prepend=-1))
+    for group in np.split(order, starts[1:]) if len(order) else ():
+        if tree.real[level][domains[group[0]]]:
+            yield int(domains[group[0]]), inside[group]
