@@ -18,7 +18,7 @@ from ..model.number import number_of
 from ..model.request import Group, PodSet, Request
 from ..model.resources import PODS, show
 from ..model.shape import HARD_EFFECTS, MAINTENANCE, Toleration
-from ..model.topology import NODE, Path
+from ..model.topology import HOSTNAME, NODE, Path
 from ..state.snapshot import Snapshot
 from ..state.table import BoolArray, IntArray
 from .count import on_all_leaves, on_leaves
@@ -439,6 +439,9 @@ def grown(snapshot: Snapshot, like: int, path: Path, count: int) -> Snapshot:
         for row in range(size, size + count):
             below = f"new {row}" if level == topology.lowest else "new"
             column.codes[row] = column.intern(path[level] if level < len(path) else below)
+    if HOSTNAME in bigger.labels and HOSTNAME not in topology.levels:
+        hosts = bigger.labels[HOSTNAME]
+        hosts.codes[size:] = [hosts.intern(f"new {row}") for row in range(size, size + count)]
     new = bigger.names[size:]
     after = Snapshot(topology, bigger, shapes=4)
     after.other[:, [after.row_of[name] for name in new]] = snapshot.pinned[:, [like]]

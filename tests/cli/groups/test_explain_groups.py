@@ -170,6 +170,7 @@ def test_anti_affinity_among_its_own_pods_is_named_as_the_limit(run: Run) -> Non
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     found = explained(run, [topology(), ruled(4, affinity=affinity)], ONE_RACK)
     assert limits(found) == (2, {"podAntiAffinity among its own pods": 2})
+    assert "add 2 nodes like n1 in z/r" in [one["text"] for one in found["remedies"]]
 
 
 def test_host_ports_are_named_as_the_limit(run: Run) -> None:
