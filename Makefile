@@ -104,10 +104,14 @@ test-host: setup
 	@echo "== attacks, with their full volumes =="
 	@CLOSEKNIT_ATTACKS=1 $(BIN)/python -m pytest -n 0 tests/attacks
 
-# Compare with the real Kueue, which takes six minutes to build. OPTIONS='--worlds 2 --seed 7' plays other scripts.
+# Compare with the real Kueue and the real NodeResourceTopologyMatch, which take minutes to build. OPTIONS='--worlds 2
+# --seed 7' plays other scripts.
 test-peers: setup
 	@echo "== servers (minutes the first time) =="
-	@PYTHONPATH=tests $(BIN)/python -m servers.build etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok jobset kueue
+	@PYTHONPATH=tests $(BIN)/python -m servers.build etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok jobset kueue \
+		topology-match
+	@echo "== filter and score by zones compared with NodeResourceTopologyMatch =="
+	@PYTHONPATH=tests $(BIN)/python -m numa.against_plugin --cases 20000
 	@echo "== our CRDs compared with Kueue's =="
 	@PYTHONPATH=tests $(BIN)/python -m peers.crds
 	@echo "== from Kueue to Closeknit and back =="
@@ -156,11 +160,12 @@ bench: setup
 bench-host: setup
 	@$(BIN)/python -m bench.host
 
-# Compared with Kueue and Volcano: single decisions. Then a fifth of Kueue's scale test through a real API server; FULL=1
-# runs all of it.
+# Compared with Kueue, Volcano and NodeResourceTopologyMatch: single decisions. Then a fifth of Kueue's scale test through
+# a real API server; FULL=1 runs all of it.
 bench-peers: setup
 	@$(BIN)/python -m bench.peers
 	@$(BIN)/python -m bench.volcano
+	@$(BIN)/python -m bench.numa_peer
 	@$(BIN)/python -m bench.runner $(if $(FULL),--full)
 
 # The start of a controller on a real API server with 5,000 nodes and 50,000 pods. OPTIONS='--nodes 1000 --pods 10000'

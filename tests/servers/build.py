@@ -119,6 +119,8 @@ def module_file(text: str, module: Module) -> str:
 
     text = re.sub(r"^module .*$", "module servers", text, count=1, flags=re.MULTILINE)
     text = re.sub(r"^toolchain .*$", "", text, flags=re.MULTILINE)
+    for path, version in module.served:
+        text = re.sub(rf"(=> {re.escape(path)}) v\S+", rf"\1 {version}", text)
     return f"{LOCAL_REPLACE.sub(published, text)}\nrequire {module.path} {module.version}\n"
 
 

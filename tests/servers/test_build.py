@@ -75,3 +75,12 @@ def test_the_tests_of_a_package_are_built_as_a_program(tmp_path: Path, monkeypat
     words = done.read_text().split()
     assert words[:2] == ["test", "-c"]
     assert words[-1] == "example.com/server/pkg"
+
+
+def test_a_version_that_no_proxy_serves_becomes_one_that_is_served() -> None:
+    text = (
+        "module m\n\nreplace (\n\texample.com/a => example.com/a v1.2.3\n\texample.com/ab => example.com/ab v1.2.3\n)\n"
+    )
+    found = module_file(text, Module("example.com/m", "v1.2.3", served=(("example.com/a", "v1.2.1"),)))
+    assert "\texample.com/a => example.com/a v1.2.1\n" in found
+    assert "\texample.com/ab => example.com/ab v1.2.3\n" in found

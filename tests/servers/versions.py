@@ -1,8 +1,9 @@
 """The servers that tests may use, how Go builds them, and where CRDs are.
 
 A server is a main package of a Go module at one version. Some modules replace parts by neighbouring folders that are
-also published on their own; `siblings` is the version of those parts. Modules that only define kinds are not built.
-Their versions are those that Kueue is built against.
+also published on their own; `siblings` is the version of those parts. Some name versions of parts that no proxy serves;
+`served` has the versions to use instead. Modules that only define kinds are not built. Their versions are those that
+Kueue is built against.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ class Module(NamedTuple):
     version: str
     siblings: str = ""
     link: tuple[str, ...] = ()
+    served: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
         """As the go command takes it."""
@@ -73,6 +75,33 @@ LWS = Module("sigs.k8s.io/lws", "v0.9.0")
 HELM = Module("helm.sh/helm/v4", "v4.3.1", link=("-X helm.sh/helm/v4/internal/version.version=v4.3.1",))
 KUEUE = Module("sigs.k8s.io/kueue", "v0.19.2")
 VOLCANO = Module("volcano.sh/volcano", "v1.14.1", siblings="v1.14.0")
+SCHEDULER_PLUGINS = Module(
+    "sigs.k8s.io/scheduler-plugins",
+    "v0.34.7",
+    link=("-X k8s.io/component-base/version.gitVersion=v1.34.7",),
+    served=(
+        *(
+            (f"k8s.io/{name}", "v0.34.4")
+            for name in (
+                "cli-runtime",
+                "cluster-bootstrap",
+                "code-generator",
+                "cri-client",
+                "csi-translation-lib",
+                "dynamic-resource-allocation",
+                "endpointslice",
+                "externaljwt",
+                "kube-aggregator",
+                "kube-controller-manager",
+                "kube-proxy",
+                "kubectl",
+                "sample-apiserver",
+            )
+        ),
+        ("k8s.io/sample-cli-plugin", "v0.34.3"),
+        ("k8s.io/sample-controller", "v0.34.3"),
+    ),
+)
 
 SERVERS = {
     server.name: server
@@ -83,6 +112,7 @@ SERVERS = {
             for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
         ),
         Server("kubelet-admission", KUBERNETES, "./kubelet-admission", source=PROGRAMS / "kubelet-admission"),
+        Server("topology-match", SCHEDULER_PLUGINS, "./topology-match", source=PROGRAMS / "topology-match"),
         Server("kwok", KWOK, f"{KWOK.path}/cmd/kwok"),
         Server("jobset", JOBSET, JOBSET.path),
         Server("lws", LWS, f"{LWS.path}/cmd"),

@@ -12,12 +12,18 @@ from ..model.resources import CPU, MEMORY
 HUGE_PAGES = "hugepages-"
 OF_EVERY_NODE = frozenset({CPU, MEMORY, "pods", "ephemeral-storage"})
 """Resources that a scheduler assumes on every node, listed or not."""
+_COUNTED = (HUGE_PAGES, "attachable-volumes-")
 _HOST_STORAGE = ("ephemeral-storage", "storage")
 
 
 def is_native(name: str) -> bool:
     """Whether the resource is Kubernetes' own, and no device or extended resource."""
     return "/" not in name or "kubernetes.io/" in name
+
+
+def is_counted(name: str) -> bool:
+    """Whether a scheduler keeps the resource when it reads a node; it drops others, such as storage."""
+    return name in OF_EVERY_NODE or "/" in name or name.startswith(_COUNTED)
 
 
 def is_affine(name: str) -> bool:

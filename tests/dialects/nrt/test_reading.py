@@ -100,6 +100,13 @@ def test_a_wrong_amount_is_reported_with_its_field(
     assert found.zones[0].resources == expected
 
 
+def test_of_a_resource_that_is_listed_twice_the_last_amount_counts() -> None:
+    found = read_topology(topology(zone("node-0", resource("cpu", 4), resource("cpu", 1))))
+    assert found.zones[0].resources == {"cpu": ZoneAmounts(1000, 1000, 1000)}
+    [(field, text)] = said(found)
+    assert (field, text) == ("zones[0].resources[1].name", "cpu is listed twice")
+
+
 def test_missing_and_asymmetric_distances_are_named_and_count_as_they_are() -> None:
     found = read_topology(
         topology(

@@ -46,7 +46,8 @@ def _lowest(zones: NodeZones, free: Free, offered: set[str], requests: dict[str,
     for name, amount in requests.items():
         if amount == 0:
             continue
-        if name not in offered | {"cpu", "memory", "pods", "ephemeral-storage"}:
+        plain = "/" not in name and not name.startswith("hugepages-")  # a scheduler keeps no others of a node
+        if name not in {"cpu", "memory", "pods", "ephemeral-storage"} and (plain or name not in offered):
             return None
         listed = [(zone.id, held[name]) for zone, held in zip(zones.zones, free, strict=True) if name in held]
         if not listed and (name in ("ephemeral-storage", "storage") or not _native(name)):
@@ -117,8 +118,8 @@ def _closest(zones: NodeZones, free: Free, requests: dict[str, int]) -> tuple[tu
             total = sum(zones.zones[a].costs.get(zones.zones[b].id, 255) for a in chosen for b in chosen)
             distance = float(np.float32(total) / np.float32(count * count))
             ideal = min(ideal, distance)
-            listed = all(name in free[at] for name in requests for at in chosen)
-            if listed and all(sum(free[at][name] for at in chosen) >= amount for name, amount in requests.items()):
+            usable = distance < 256 and all(name in free[at] for name in requests for at in chosen)
+            if usable and all(sum(free[at][name] for at in chosen) >= amount for name, amount in requests.items()):
                 fitting.append((distance, chosen))
         if fitting:
             distance, chosen = min(fitting)

@@ -57,6 +57,26 @@ def points(given: NodeZones | None, needs: PodNeeds, strategy: Any, **weights: i
     return score(on, needs, MatchArguments(strategy, weights)).at(on.rows["n"])
 
 
+def test_a_plain_resource_that_a_node_offers_is_on_none_because_schedulers_do_not_keep_it() -> None:
+    given = zones({"cpu": 4000, "memory": 8 * MIB, "foo": 4, "storage": 4})
+    for name in ("foo", "storage"):
+        needs = pod({"cpu": 1000, "memory": MIB, name: 1})
+        assert answer(table(given, name), needs) is Alignment.CONTAINER
+    huge = zones({"cpu": 4000, "memory": 8 * MIB, "hugepages-2Mi": 4 * MIB})
+    needs = pod({"cpu": 1000, "memory": MIB, "hugepages-2Mi": 2 * MIB})
+    assert answer(table(huge, "hugepages-2Mi"), needs) is Alignment.FITS
+
+
+def test_zones_further_apart_than_an_unknown_distance_are_not_taken_together() -> None:
+    amounts = {"cpu": ZoneAmounts(4000, 4000, 4000), "memory": ZoneAmounts(MIB, MIB, MIB)}
+    needs = pod({"cpu": 6000, "memory": MIB})
+    for far, expected in ((500, 82), (502, 0)):  # mean distances of 255 and 256
+        two = tuple(Zone(at, amounts, {at: 10, 1 - at: far}) for at in (0, 1))
+        assert points(NodeZones("n", two), needs, "LeastNUMANodes") == expected
+    alone = NodeZones("n", (Zone(0, amounts, {0: 256}),))
+    assert points(alone, pod({"cpu": 1000, "memory": MIB}), "LeastNUMANodes") == 0
+
+
 def test_a_node_without_a_report_takes_any_pod_and_one_with_stale_zones_none() -> None:
     on = table(None)
     assert answer(on, pod({"cpu": 1000})) is Alignment.FITS

@@ -105,9 +105,9 @@ def _resources(topology: Field, place: int, one: TopologyZone) -> dict[str, Zone
         name = resource.name or ""
         if not name:
             _wrong(topology, f"{path}.name", "is missing", "name the resource")
-        elif name in found:
-            _wrong(topology, f"{path}.name", f"{name} is listed twice", "list each resource once")
         elif (amounts := read_amounts(topology, path, resource)) is not None:
+            if name in found:
+                _wrong(topology, f"{path}.name", f"{name} is listed twice", "list each resource once; the last counts")
             found[name] = amounts
     return found
 

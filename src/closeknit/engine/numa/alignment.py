@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...model.container import Container, QoS
 from ...numa.pod_needs import PodNeeds
-from ...numa.resource_kinds import OF_EVERY_NODE, floats, is_host_level
+from ...numa.resource_kinds import OF_EVERY_NODE, floats, is_counted, is_host_level
 from .outcome import Alignment
 from .zone_columns import BoolArray, IntArray, ZoneColumns
 
@@ -70,7 +70,7 @@ def _tested(columns: ZoneColumns, requests: Mapping[str, int], qos: QoS, free: F
         if amount == 0:
             continue
         if name not in OF_EVERY_NODE:
-            fits &= columns.offered(name)
+            fits &= columns.offered(name) & is_counted(name)
         column = columns.resource(name)
         if column is None:
             fits &= is_host_level(name)
@@ -87,10 +87,20 @@ def _take(columns: ZoneColumns, free: Free, zones: BoolArray, requests: Mapping[
     """Subtract the requests from the lowest zone that fits."""
     if not columns.key.zones:
         return
-    ids = np.where(zones, columns.ids, NO_ZONE)
+    ids = columns.ids | ((zones.view(np.int8) - np.int8(1)) & NO_ZONE)  # NO_ZONE where the zone does not fit
     chosen = zones & (ids == ids.min(axis=0))
+    pinned = {name: amount for name, amount in requests.items() if not floats(name, qos)}
+    subtract(columns, free, np.flatnonzero(chosen), pinned)
+
+
+def subtract(columns: ZoneColumns, free: Free, places: IntArray, requests: Mapping[str, int]) -> None:
+    """Subtract the requests in these places of the columns, counted by zone and then node.
+
+    A resource that the zone of a place does not list becomes less than UNLISTED, which no request fits either.
+    """
     for name, amount in requests.items():
         column = columns.resource(name)
-        if amount and column is not None and not floats(name, qos):
-            before = free.get(name, column.available)
-            free[name] = before - chosen * np.where(column.somewhere, amount, 0)
+        if amount and column is not None:
+            after = np.array(free.get(name, column.available), order="C")
+            after.reshape(-1)[places] -= amount
+            free[name] = after

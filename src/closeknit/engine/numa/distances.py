@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 from ...model.numa import UNKNOWN_COST, Zone
 
+TOO_FAR = np.float32(UNKNOWN_COST + 1)
+"""Zones with this mean distance or a larger one are not taken together upstream, nor one that is so far from itself."""
+
 Floats = NDArray[np.float32]
 Positions = NDArray[np.int64]
 

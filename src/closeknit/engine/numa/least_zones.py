@@ -21,7 +21,7 @@ from ...model.container import QoS
 from ...numa.pod_needs import PodNeeds
 from ...numa.resource_kinds import floats
 from .alignment import Free
-from .distances import best_of, mean, positions
+from .distances import TOO_FAR, best_of, mean, positions
 from .drain import drain
 from .outcome import LARGEST_SCORE
 from .zone_columns import BoolArray, IntArray, ZoneColumns
@@ -120,7 +120,7 @@ def _usable(columns: ZoneColumns, requests: Requests) -> BoolArray:
     usable = np.ones((columns.key.zones, columns.size), dtype=bool)
     for name in requests:
         column = columns.resource(name)
-        usable &= False if column is None else column.available >= 0
+        usable &= False if column is None else column.listed
     return usable
 
 
@@ -162,7 +162,7 @@ def _compare(
     means = np.where(fits, by_layout if by_layout.shape[1] == 1 else by_layout[:, layouts], np.float32(np.inf))
     first = means.argmin(axis=0)
     least = means[first, np.arange(len(slots))]
-    fitting = np.isfinite(least)
+    fitting = least < TOO_FAR
     slots, first = slots[fitting], first[fitting]
     found.count[slots] = count
     found.optimal[slots] = least[fitting] == distances.best[layouts[fitting]]
@@ -196,7 +196,7 @@ def _search(
         costs = columns.distances.costs[columns.layouts[slot]].tolist()
         held = [(free[:, slot].tolist(), amount) for free, amount in needs]
         best = closest_zones(costs, np.flatnonzero(usable[:, slot]).tolist(), count, held, steps)
-        if best is not None:
+        if best is not None and mean(np.array([best.total]), count)[0] < TOO_FAR:
             alike = slots[inverse.reshape(-1) == number]
             found.count[alike] = count
             found.optimal[alike] = _is_optimal(columns.key.zones, costs, best, steps)

@@ -44,35 +44,40 @@ class ColumnsKey(NamedTuple):
 class ResourceColumn:
     """One resource, by zone and node. `divisor` is what is available in whole units, infinite where that is nothing.
 
-    `somewhere` tells for each node whether any of its zones lists the resource.
+    `listed` tells which zones list the resource, and `somewhere` for each node whether any of its zones does.
     """
 
     available: IntArray
     divisor: FloatArray
+    listed: BoolArray
     somewhere: BoolArray
 
     @classmethod
     def empty(cls, zones: int, room: int) -> ResourceColumn:
         shape = (zones, room)
-        return cls(np.full(shape, UNLISTED), np.full(shape, np.inf), np.zeros(room, dtype=bool))
+        listed, somewhere = np.zeros(shape, dtype=bool), np.zeros(room, dtype=bool)
+        return cls(np.full(shape, UNLISTED), np.full(shape, np.inf), listed, somewhere)
 
     def put(self, slot: int, amounts: list[int], unit: int) -> None:
         self.available[:, slot] = amounts
         self.divisor[:, slot] = [-(-one // unit) if one > 0 else np.inf for one in amounts]
-        self.somewhere[slot] = any(one != UNLISTED for one in amounts)
+        self.listed[:, slot] = [one != UNLISTED for one in amounts]
+        self.somewhere[slot] = self.listed[:, slot].any()
 
     def cut(self, size: int) -> ResourceColumn:
-        return ResourceColumn(self.available[:, :size], self.divisor[:, :size], self.somewhere[:size])
+        available, divisor, listed = self.available[:, :size], self.divisor[:, :size], self.listed[:, :size]
+        return ResourceColumn(available, divisor, listed, self.somewhere[:size])
 
     def grown(self, room: int) -> ResourceColumn:
         more = ResourceColumn.empty(self.available.shape[0], room)
         size = len(self.somewhere)
         more.available[:, :size], more.divisor[:, :size] = self.available, self.divisor
-        more.somewhere[:size] = self.somewhere
+        more.listed[:, :size], more.somewhere[:size] = self.listed, self.somewhere
         return more
 
     def move(self, source: int, target: int) -> None:
-        self.available[:, target], self.divisor[:, target] = self.available[:, source], self.divisor[:, source]
+        for one in (self.available, self.divisor, self.listed):
+            one[:, target] = one[:, source]
         self.somewhere[target] = self.somewhere[source]
 
 
