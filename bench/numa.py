@@ -7,7 +7,7 @@ have CPUs. Every strategy and both scopes; every figure is CPU time of this proc
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from statistics import median
 from time import process_time
@@ -61,15 +61,18 @@ def large(scope: TopologyScope) -> NodeZones:
     return NodeZones("gb200", zones, TopologyManager(SINGLE, scope, 64))
 
 
-def table(scope: TopologyScope, nodes: int = NODES) -> ZoneTable:
-    random = np.random.default_rng(1)
-    built = ZoneTable()
-    used = random.random((nodes, ZONES, len(NAMES)))
+def nodes_in_use(scope: TopologyScope, nodes: int = NODES) -> Iterator[NodeZones]:
+    """Nodes of one model, with random amounts in use."""
+    used = np.random.default_rng(1).random((nodes, ZONES, len(NAMES)))
     for number in range(nodes):
-        built.put_node(f"n{number}", NAMES)
-        built.put_zones(node(f"n{number}", scope, (np.array(WHOLE) * (1 - used[number] ** 3)).astype(np.int64)))
-    built.put_node("gb200", NAMES)
-    built.put_zones(large(scope))
+        yield node(f"n{number}", scope, (np.array(WHOLE) * (1 - used[number] ** 3)).astype(np.int64))
+
+
+def table(reports: Iterable[NodeZones]) -> ZoneTable:
+    built = ZoneTable()
+    for one in reports:
+        built.put_node(one.node, NAMES)
+        built.put_zones(one)
     return built
 
 
@@ -94,7 +97,7 @@ def decided(on: ZoneTable, needs: PodNeeds, arguments: MatchArguments) -> float:
 def main() -> None:
     print(f"one pod on {NODES:,} nodes with {ZONES} zones and {len(NAMES)} resources, and one with 34 zones; CPU ms")
     for scope in get_args(TopologyScope):
-        full, alone = table(scope), table(scope, 0)
+        full, alone = table([*nodes_in_use(scope), large(scope)]), table([large(scope)])
         for strategy in get_args(ScoringStrategy):
             arguments = MatchArguments(strategy)
             for name, needs in (("3 containers", pod(*ASKS)), ("1 that needs 2 zones", pod(WIDE))):

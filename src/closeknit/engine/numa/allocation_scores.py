@@ -5,12 +5,14 @@ zones that is not 0: 0 means that the zone cannot take the pod. With scope conta
 containers, each scored against what is reported.
 
 Arithmetic is in 64-bit floats and yet exact: a quotient of whole numbers below 2^53 is rounded to a whole number only
-if it is one. BalancedAllocation is a float upstream too, and has the same steps in the same order.
+if it is one. BalancedAllocation is a float upstream too, and has the same steps in the same order. What depends on one
+resource and amount only is computed once for all containers of a pod, which often ask for the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache, partial
 
 import numpy as np
 
@@ -23,27 +25,29 @@ from .zone_columns import MILLI, FloatArray, IntArray, ResourceColumn, ZoneColum
 
 Weights = Callable[[str], int]
 Requests = Mapping[str, int]
+ZoneScores = Callable[[Requests], FloatArray]
+"""The scores from 0 to 100 of all zones for a request, by zone and node; fractions are to be dropped."""
 
 
 def allocation_scores(columns: ZoneColumns, pod: PodNeeds, arguments: MatchArguments) -> IntArray:
     """The score of each node of these columns, all of which align to a single zone."""
-    score = _STRATEGIES[arguments.strategy]
+    score = _STRATEGIES[arguments.strategy](columns, arguments.weight)
     if columns.key.scope == "pod":
-        return _worst(score(columns, pod.effective, arguments.weight)).astype(np.int64)
-    known: dict[Amounts, FloatArray] = {}
-    total = np.zeros(columns.size)
+        return _worst(score(pod.effective))
+    known: dict[Amounts, IntArray] = {}
+    total = np.zeros(columns.size, dtype=np.int64)
     for container in pod.containers:
         requests = sorted_amounts(dict(container.requests))
         if requests not in known:
-            known[requests] = _worst(score(columns, dict(requests), arguments.weight))
+            known[requests] = _worst(score(dict(requests)))
         total += known[requests]
-    return (total // max(1, len(pod.containers))).astype(np.int64)
+    return total // max(1, len(pod.containers))
 
 
-def _worst(zones: FloatArray) -> FloatArray:
-    """The lowest score of each node that is not 0; 0 if there is none."""
-    lowest: FloatArray = np.where(zones == 0, np.inf, zones).min(axis=0, initial=np.inf)
-    lowest[np.isinf(lowest)] = 0
+def _worst(zones: FloatArray) -> IntArray:
+    """The lowest score of each node that is not 0; 0 if there is none. As unsigned bytes, 0 - 1 is the largest."""
+    below = zones.astype(np.int8).view(np.uint8) - np.uint8(1)
+    lowest: IntArray = (below.min(axis=0, initial=np.uint8(255)) + np.uint8(1)).astype(np.int64)
     return lowest
 
 
@@ -52,33 +56,40 @@ def _whole(name: str, amount: int) -> int:
     return -(-amount // MILLI) if name == CPU else amount
 
 
-def _most(columns: ZoneColumns, requests: Requests, weight: Weights) -> FloatArray:
-    return _weighted(columns, requests, weight, lambda share: np.floor(share, out=share))
+def _most(columns: ZoneColumns, weight: Weights) -> ZoneScores:
+    return _weighted(columns, weight, lambda share: np.floor(share, out=share))
 
 
-def _least(columns: ZoneColumns, requests: Requests, weight: Weights) -> FloatArray:
+def _least(columns: ZoneColumns, weight: Weights) -> ZoneScores:
     def left(share: FloatArray) -> FloatArray:
         """⌊(A − R)·100/A⌋ is 100 less the share, rounded up."""
         np.ceil(share, out=share)
         return np.subtract(LARGEST_SCORE, share, out=share)
 
-    return _weighted(columns, requests, weight, left)
+    return _weighted(columns, weight, left)
 
 
-def _weighted(
-    columns: ZoneColumns, requests: Requests, weight: Weights, scored: Callable[[FloatArray], FloatArray]
-) -> FloatArray:
-    """The weighted mean over all requested names, rounded down; a name that the zone lacks counts with 0."""
-    total = np.zeros((columns.key.zones, columns.size))
-    weights = 0
-    for name, amount in requests.items():
-        weights += weight(name)
+def _weighted(columns: ZoneColumns, weight: Weights, scored: Callable[[FloatArray], FloatArray]) -> ZoneScores:
+    """The weighted mean over all requested names; a name that the zone lacks counts with 0."""
+
+    @cache
+    def scores_of(name: str, amount: int) -> FloatArray | None:
         column = columns.resource(name)
-        if column is not None:
-            scores = scored(_share(column, name, amount))
-            scores *= column.available >= max(1, amount)
-            total += scores if weight(name) == 1 else scores * weight(name)
-    return np.floor(total / weights, out=total) if weights else total
+        if column is None:
+            return None
+        scores = scored(_share(column, name, amount))
+        scores *= column.available >= max(1, amount)
+        return scores
+
+    def score(requests: Requests) -> FloatArray:
+        total = np.zeros((columns.key.zones, columns.size))
+        for name, amount in requests.items():
+            scores = scores_of(name, amount)
+            if scores is not None:
+                total += scores if weight(name) == 1 else scores * weight(name)
+        return np.divide(total, max(1, sum(map(weight, requests))), out=total)
+
+    return score
 
 
 def _share(column: ResourceColumn, name: str, amount: int) -> FloatArray:
@@ -97,37 +108,48 @@ def _large_share(column: ResourceColumn, percent: int) -> FloatArray:
     return share
 
 
-def _balanced(columns: ZoneColumns, requests: Requests, _weight: Weights) -> FloatArray:
+def _balanced(columns: ZoneColumns, _weight: Weights) -> ZoneScores:
     """100 less the sample variance of the requested fractions in percent; 0 for a zone that has too little.
 
     The corrected two-pass formula: the square of the sum of deviations, 0 but for rounding, is taken off.
     A single resource has no variance upstream; here it is balanced.
     """
-    count = len(requests)
-    fractions = np.empty((count, columns.key.zones, columns.size))
-    for one, (name, amount) in zip(fractions, requests.items(), strict=True):
-        _fill_fraction(one, columns, name, amount)
-    fits = fractions.max(axis=0, initial=0) <= 1
-    fractions -= fractions.sum(axis=0) / max(1, count)
-    deviations = fractions.sum(axis=0)
-    squares = np.square(fractions, out=fractions).sum(axis=0)
-    variance = (squares - deviations * deviations / max(1, count)) / max(1, count - 1)
-    scores: FloatArray = np.trunc((1 - variance) * LARGEST_SCORE)
-    scores *= fits
-    return scores
+    fraction_of = cache(partial(_fraction, columns))
+
+    def score(requests: Requests) -> FloatArray:
+        fractions = [fraction_of(name, amount) for name, amount in requests.items()]
+        mean, deviations, squares = np.zeros((3, columns.key.zones, columns.size))
+        fits = np.ones(mean.shape, dtype=bool)
+        for one in fractions:
+            mean += one
+            fits &= one <= 1
+        mean /= max(1, len(fractions))
+        deviation = np.empty_like(mean)
+        for one in fractions:
+            np.subtract(one, mean, out=deviation)
+            deviations += deviation
+            squares += np.square(deviation, out=deviation)
+        variance = (squares - deviations * deviations / max(1, len(fractions))) / max(1, len(fractions) - 1)
+        scores: FloatArray = (1 - variance) * LARGEST_SCORE
+        scores *= fits
+        return scores
+
+    return score
 
 
-def _fill_fraction(target: FloatArray, columns: ZoneColumns, name: str, amount: int) -> None:
+def _fraction(columns: ZoneColumns, name: str, amount: int) -> FloatArray:
     """The request as a fraction of what is available; 1 where nothing is."""
     column = columns.resource(name)
     if column is None:
-        target[:] = 1
-    else:
-        np.divide(float(_whole(name, amount)), column.divisor, out=target)
-        target += column.available <= 0
+        return np.ones((columns.key.zones, columns.size))
+    fraction = np.divide(float(_whole(name, amount)), column.divisor)
+    empty = column.available <= 0
+    if empty.any():
+        fraction += empty
+    return fraction
 
 
-_STRATEGIES: dict[ScoringStrategy, Callable[[ZoneColumns, Requests, Weights], FloatArray]] = {
+_STRATEGIES: dict[ScoringStrategy, Callable[[ZoneColumns, Weights], ZoneScores]] = {
     "MostAllocated": _most,
     "LeastAllocated": _least,
     "BalancedAllocation": _balanced,
