@@ -65,6 +65,21 @@ def test_room_forgets_what_is_admitted_but_not_what_is_assumed() -> None:
     assert (built.room[cpu, 0], built.remaining[cpu, 0]) == (5000, 3000)
 
 
+def test_many_entries_are_undone_to_the_byte_even_where_their_sum_would_be_clamped() -> None:
+    built = snapshot(host("a", "x", "1", 4), host("b", "x", "2", 4))
+    small, vast = Shape.of({"cpu": 1000}).charge, Shape.of({"cpu": LIMIT // 2}).charge
+    built.admit(np.array([0, 1]), np.array([1, 2]), small)
+    mark, before = built.checkpoint(), (built.remaining.tobytes(), built.columns.state)
+    for row in (0, 1, 0):
+        for charge in (small, vast):
+            built.admit(np.array([row]), np.array([2]), charge)
+            built.assume(np.array([row]), np.array([1]), charge)
+    built.rollback(mark)
+    assert (built.remaining.tobytes(), built.columns.state) == before
+    assert built.columns.admitted[built.index["cpu"]].tolist() == [1000, 2000]
+    assert not built.columns.assumed.any()
+
+
 def test_a_rollback_restores_every_column_to_the_byte() -> None:
     built = snapshot(host("a", "x", "1", 9), host("b", "x", "2", 9))
     charge = Shape.of({"cpu": 700}).charge

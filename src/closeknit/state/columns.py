@@ -11,7 +11,7 @@ change records its rows in the log, from which results cached per shape are repa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -153,10 +153,15 @@ class NodeColumns:
         return len(self._journal)
 
     def rollback(self, checkpoint: int) -> None:
-        """Undo everything that was admitted or assumed since the checkpoint, newest first."""
-        while len(self._journal) > checkpoint:
-            self._apply(self._journal.pop(), sign=-1)
-            self.state = self._states.pop()
+        """Undo everything that was admitted or assumed since the checkpoint."""
+        if len(self._journal) <= checkpoint:
+            return
+        entries, self.state = self._journal[checkpoint:][::-1], self._states[checkpoint]
+        del self._journal[checkpoint:], self._states[checkpoint:]
+        for entry in entries:
+            self._count(entry, sign=-1)
+        for entry in _merged(entries):
+            self._add(entry, sign=-1)
 
     def forget(self, checkpoint: int) -> None:
         """Drop the journal since the checkpoint: the caller has undone those changes itself."""
@@ -265,17 +270,22 @@ class NodeColumns:
         self._states.append(self.state)
         self._newest += 1
         self.state = self._newest
-        self._apply(entry, sign=1)
+        self._count(entry, sign=1)
+        self._add(entry, sign=1)
 
-    def _apply(self, entry: JournalEntry, sign: int) -> None:
-        """Apply an entry, or undo it; only the resources and rows of its pods change."""
+    def _count(self, entry: JournalEntry, sign: int) -> None:
+        """Tell the neighbours which pods are there, or gone."""
         if isinstance(entry.charge, PodCharge):
             self.neighbours.place(entry.column, entry.charge.kind, entry.at, sign * entry.counts, entry.owner)
+        elif entry.column == "leaving":
+            self.neighbours.drain(sign * int(entry.counts[0]))
+
+    def _add(self, entry: JournalEntry, sign: int) -> None:
+        """Add the amounts of an entry, or take them back; only the resources and rows of its pods change."""
         if entry.owner is not None:
             entry.owner.apply_own(entry, sign)
             return
         if entry.column == "leaving":
-            self.neighbours.drain(sign * int(entry.counts[0]))
             leaving = self.draining[:, entry.at] * self.table.usable[entry.at]
             self.remaining[:, entry.at] -= sign * entry.counts * leaving
             self.note(entry.at)
@@ -321,6 +331,31 @@ class NodeColumns:
         """Clear the log: results computed before now have to be recomputed."""
         self.version += 1
         self.log.clear()
+
+
+def _merged(entries: Iterable[JournalEntry]) -> Iterator[JournalEntry]:
+    """The same entries; of those that took the same charge from the columns themselves only one."""
+    kinds: dict[tuple[str, Charge], list[JournalEntry]] = {}
+    for entry in entries:
+        if entry.owner is not None or entry.column == "leaving":
+            yield entry
+        else:
+            kinds.setdefault((entry.column, entry.charge), []).append(entry)
+    for alike in kinds.values():
+        yield from alike if len(alike) == 1 or _is_vast(alike) else (_together(alike),)
+
+
+def _is_vast(entries: Sequence[JournalEntry]) -> bool:
+    """Whether the sum of the entries could be clamped where none of them is."""
+    most = max((value for _, value in entries[0].charge), default=0)
+    return most * sum(_largest(entry.counts) for entry in entries) > LIMIT
+
+
+def _together(entries: Sequence[JournalEntry]) -> JournalEntry:
+    rows, place = np.unique(np.concatenate([entry.at for entry in entries]), return_inverse=True)
+    counts = np.zeros(len(rows), dtype=np.int64)
+    np.add.at(counts, place, np.concatenate([entry.counts for entry in entries]))
+    return entries[0]._replace(at=rows, counts=counts)
 
 
 def within(value: int) -> int:
