@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
 
+from closeknit.engine.groups.parts import GroupPart
 from closeknit.model.node import Node
 from closeknit.model.reason import Why
 from closeknit.model.request import Apart, Constraint, Group
@@ -193,6 +196,71 @@ class TestApart:
         apart = Apart("rack", required=False, topology="net")
         placed = racks_of(racks(4, 4).place(Group(groups, "all", apart=apart)))
         assert {rack for found in placed.values() for rack in found} == {"r0", "r1"}
+
+    def test_surplus_pods_stay_apart_from_other_groups(self) -> None:
+        groups = (leaf("g0", 6, minimum=2), leaf("g1", 6, minimum=1))
+        placed = racks_of(racks(2, 2).place(Group(groups, "all", apart=Apart("rack", topology="net"))))
+        assert placed["g0"].isdisjoint(placed["g1"])
+
+    def test_surplus_groups_stay_apart_from_groups_beside_their_parent(self) -> None:
+        parts = tuple(leaf(f"p{at}", 2, within("rack")) for at in range(2))
+        groups = (Group(parts, "g0", min_groups=1), leaf("g1", 1))
+        placed = racks_of(racks(2, 3).place(Group(groups, "all", apart=Apart("rack", topology="net"))))
+        assert placed["g1"].isdisjoint(placed["p0"] | placed["p1"])
+
+    def test_surplus_that_should_be_apart_shares_where_it_has_to(self) -> None:
+        groups = (leaf("g0", 6, minimum=2), leaf("g1", 6, minimum=1))
+        apart = Apart("rack", required=False, topology="net")
+        placed = racks(2, 2).place(Group(groups, "all", apart=apart))
+        assert isinstance(placed, dict)
+        assert sum(map(len, placed.values())) == 4
+
+    def test_a_group_that_needs_no_pods_needs_no_domain_of_its_own(self) -> None:
+        groups = (*(leaf(f"g{at}", 1, within("rack")) for at in range(2)), leaf("none", 3, within("rack"), minimum=0))
+        placed = racks_of(racks(2, 2).place(Group(groups, "all", apart=Apart("rack", topology="net"))))
+        assert placed["none"] == set()
+        assert placed["g0"] | placed["g1"] == {"r0", "r1"}
+
+    def test_many_groups_that_are_apart_do_not_look_at_each_other(self) -> None:
+        groups = tuple(leaf(f"g{at}", 1, within("rack")) for at in range(300))
+        calls = 0
+
+        def walk(part: GroupPart) -> Iterator[GroupPart]:
+            nonlocal calls
+            calls += 1
+            return walked(part)
+
+        walked = GroupPart.walk
+        with patch.object(GroupPart, "walk", walk):
+            assert isinstance(racks(*[1] * 300).place(Group(groups, "all", apart=Apart("rack", topology="net"))), dict)
+        assert calls < 10 * len(groups)
+
+
+class TestNodesWithoutADomain:
+    def test_a_level_that_is_only_preferred_does_not_exclude_them(self) -> None:
+        placed = Small(SOME_WITHOUT_RACK, Topology("net", ("rack",))).place(leaf("w", 3, within(None, "rack")))
+        assert isinstance(placed, dict)
+        assert sorted(placed["w"]) == ["a", "x", "y"]
+
+    def test_nodes_with_a_domain_come_first(self) -> None:
+        placed = Small(SOME_WITHOUT_RACK, Topology("net", ("rack",))).place(leaf("w", 1, within(None, "rack")))
+        assert placed == {"w": ["a"]}
+
+    def test_surplus_beyond_the_preferred_domains_goes_there(self) -> None:
+        placed = Small(SOME_WITHOUT_RACK, Topology("net", ("rack",))).place(leaf("w", 3, within(None, "rack"), 1))
+        assert isinstance(placed, dict)
+        assert sorted(placed["w"]) == ["a", "x", "y"]
+
+    def test_a_required_level_excludes_them(self) -> None:
+        placed = Small(SOME_WITHOUT_RACK, Topology("net", ("rack",))).place(leaf("w", 2, within("rack")))
+        assert "a holds the most: 1" in str(placed)
+
+
+SOME_WITHOUT_RACK = [
+    Node("a", {"rack": "a"}, {"cpu": 1000, "pods": 110}),
+    Node("x", {}, {"cpu": 1000, "pods": 110}),
+    Node("y", {}, {"cpu": 1000, "pods": 110}),
+]
 
 
 def test_gpus_decide_among_several_resources() -> None:

@@ -23,7 +23,7 @@ from ...state.table import IntArray
 from .domains import domains
 from .fill import Share, choices, orders
 from .parts import Batch, GroupPart
-from .scope import Scope
+from .scope import NOWHERE, Scope
 
 if TYPE_CHECKING:
     from .search import Search
@@ -77,6 +77,8 @@ class Choose:
             else:
                 aims = search.aims_of(part)
                 yield from domains(search.trial, part, part.bounds, around, search.order_of(part), aims)
+        if not part.pods:
+            yield NOWHERE
 
     def accept(self, search: Search, choice: Scope) -> None:
         search.scopes[self.part.at] = choice

@@ -41,7 +41,7 @@ def domains(
     whole = isinstance(inside, slice)
     for level in bounds.levels:
         if level == ROOT:
-            yield around if around.tree is tree else _scope(tree, inside)
+            yield from _wherever(tree, inside, around)
             return
         found = _Level(trial, part, tree, level, inside, aims)
         for domain in found.ordered(order):
@@ -50,16 +50,26 @@ def domains(
                 yield Scope(tree, max(low, inside.start), min(high, inside.stop))
             else:
                 yield _scope(tree, inside[(inside >= low) & (inside < high)])
-        if whole and found.is_one:
+        if found.is_one and whole and (tree.has_all_rows or bounds.required != ROOT):
             return
+
+
+def _wherever(tree: NodeTree, inside: slice | IntArray, around: Scope) -> Iterator[Scope]:
+    """The nodes of the tree, then all nodes: a level that is only preferred excludes no node without a domain."""
+    if around.tree is tree:
+        yield around
+        return
+    yield _scope(tree, inside)
+    if not tree.has_all_rows:
+        yield around
 
 
 def closed_rows(trial: GroupTrial, part: GroupPart, bounds: LevelBounds, around: Scope) -> IntArray:
     """The rows of the domains inside a scope that are not offered to a part, because they hold too little of it."""
+    if bounds.required == ROOT:
+        return around.all_rows(bounds.tree.size)
     tree, inside = bounds.tree, around.inside(bounds.tree)
     places = np.arange(inside.start, inside.stop) if isinstance(inside, slice) else inside
-    if bounds.required == ROOT:
-        return tree.rows[places]
     level = _Level(trial, part, tree, bounds.required, inside, ())
     offered = level.domains_of(np.flatnonzero(level.is_able()))
     return tree.rows[places[~np.isin(tree.domain[bounds.required][places], offered)]]

@@ -106,7 +106,8 @@ def _domains_in_order(aim: Aim, ids: IntArray, holds: IntArray, count: int) -> I
 
     holds [4, 9, 3, 2], all siblings, count 11: the domain of 9 first, then the tightest that holds the remaining 2
     """
-    known = aim.used[ids] & (ids >= 0)
+    known = ids >= 0
+    known[known] = aim.used[ids[known]]
     if known.any():
         inside, others = np.flatnonzero(known), np.flatnonzero(~known)
         inside = inside[np.argsort(-holds[inside], kind="stable")]

@@ -93,6 +93,8 @@ class GroupPart:
     """The order of domains: its own, or that of the nearest group around it."""
     watched: tuple[GroupPart, ...] = ()
     """Itself and the parts around it, outermost first, that have a preferred level or a number of pods in all."""
+    divided: tuple[GroupPart, ...] = ()
+    """The parts around it, outermost first, whose groups are apart."""
 
     @property
     def needed_parts(self) -> int:
@@ -145,6 +147,8 @@ class RequestReader:
         outside = () if above is None else above.watched
         prefers = part.bounds is not None and part.bounds.preferred is not None
         part.watched = (*outside, part) if prefers or part.total else outside
+        if above is not None:
+            part.divided = above.divided if above.apart is None else (*above.divided, above)
         for member in group.members:
             if isinstance(member, Group):
                 part.parts.append(self._part(member, part))

@@ -138,11 +138,11 @@ def _add_part(search: Search, part: GroupPart) -> None:
     """Place a surplus group inside the domain of its parent, or else anywhere in the parent's required domain."""
     above = part.above
     assert above is not None
-    if _added(search, part):
-        return
     before = search.scopes.get(above.at)
-    search.scopes[above.at] = search.widest_scope(above)
-    _added(search, part)
+    for scope in list(search.surplus_scopes(above)):
+        search.scopes[above.at] = scope
+        if _added(search, part):
+            break
     if before is None:
         del search.scopes[above.at]
     else:
@@ -166,11 +166,10 @@ def _added(search: Search, part: GroupPart) -> bool:
 
 def _add_pods(search: Search, batch: Batch) -> None:
     """Place surplus pods inside the domain of their group, then anywhere in its required domain."""
-    for scope_of in (search.scope_of, search.widest_scope):
+    for scope in search.surplus_scopes(batch.part):
         left = batch.count - (search.count_of(batch) if batch in search.placed else 0)
         if not left:
             return
-        scope = scope_of(batch.part)
         while left > 0:
             rows = scope.all_rows(search.size)
             room = search.trial.room(batch, rows)

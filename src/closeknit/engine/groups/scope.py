@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...state.node_tree import NodeTree
-from ...state.table import IntArray
+from ...state.table import BoolArray, IntArray
 
 
 @dataclass(slots=True, eq=False)
@@ -44,10 +44,14 @@ class Scope:
             return False
         return bool(tree.domain[level][self.low] == tree.domain[level][self.high - 1])
 
-    def without(self, rows: IntArray, count: int) -> Scope:
-        """The scope less some rows."""
-        mine = self.all_rows(count)
-        return Scope(rows=mine[~np.isin(mine, rows)])
+    def without(self, tree: NodeTree, level: int, domains: BoolArray) -> Scope:
+        """The scope less some domains of a level."""
+        rows = self.all_rows(tree.size)
+        places = tree.place[rows]
+        closed = places >= 0
+        closed[closed] = domains[tree.domain[level][places[closed]]]
+        return Scope(rows=rows[~closed])
 
 
 EVERYTHING = Scope()
+NOWHERE = Scope(rows=np.empty(0, dtype=np.int64))

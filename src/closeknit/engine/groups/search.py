@@ -26,6 +26,7 @@ from ...model.shape import Shape
 from ...state.node_tree import ROOT
 from ...state.table import BoolArray, IntArray
 from .agenda import NONE_FAILED, Choose, Even, Include, Item, Put, Total, agenda_of
+from .apart import ApartDomains
 from .below import Below
 from .domains import closed_rows
 from .fill import Aim, Share
@@ -71,6 +72,7 @@ class Search:
         self.scopes: dict[int, Scope] = {}
         self.placed: dict[Batch, Share] = {}
         self._below: dict[int, Below] = {}
+        self._apart: dict[int, ApartDomains] = {}
         self.taken = 0
         """Steps taken so far."""
         self.hardest: Item | None = None
@@ -274,25 +276,43 @@ class Search:
     def scopes_apart(self, part: GroupPart) -> Iterator[Scope]:
         """The nodes around a part, without the domains that its siblings use where they have to be apart."""
         around = self.scope_around(part)
-        apart = None if part.above is None else part.above.apart
-        if apart is None:
-            yield around
-            return
-        tree, level, required = apart
-        used = self._rows_of([one for one in (part.above.parts if part.above else ()) if one is not part])
-        places = tree.place[used]
-        domains = np.unique(tree.domain[level][places[places >= 0]])
-        if len(domains):
-            taken = [tree.rows[slice(*tree.range_of(level, int(domain)))] for domain in domains]
-            yield around.without(np.concatenate(taken), self.size)
-        if not required or not len(domains):
+        apart = None if part.above is None or part.above.apart is None else self._apart_in(part.above)
+        alone = None if apart is None else apart.beside_others(around, self._rows_of(part))
+        if alone is not None:
+            yield alone
+        if apart is None or alone is None or not apart.required:
             yield around
 
-    def _rows_of(self, parts: Sequence[GroupPart]) -> IntArray:
-        """The rows on which pods of these parts run or are placed."""
-        batches = [batch for part in parts for one in part.walk() for batch in one.batches]
+    def surplus_scopes(self, part: GroupPart) -> Iterator[Scope]:
+        """The nodes that surplus of a part may use: its domain, then its required domain, apart from other groups."""
+        widest = self.widest_scope(part)
+        yield self._apart_scope(part, self.scope_of(part))
+        yield self._apart_scope(part, widest)
+        if not all(self._apart_in(one).required for one in part.divided):
+            yield self._apart_scope(part, widest, should=False)
+
+    def _apart_scope(self, part: GroupPart, scope: Scope, should: bool = True) -> Scope:
+        """A scope without the domains of all groups that the part has to be apart from, or also `should` be."""
+        for one in part.lineage() if part.divided else ():
+            if one.above is not None and one.above.apart is not None:
+                apart = self._apart_in(one.above)
+                if apart.required or should:
+                    scope = apart.beside_others(scope, self._rows_of(one)) or scope
+        return scope
+
+    def _apart_in(self, part: GroupPart) -> ApartDomains:
+        """What the groups in a part use that are apart."""
+        known = self._apart.get(part.at)
+        if known is None:
+            assert part.apart is not None
+            known = self._apart[part.at] = ApartDomains(part.apart, (one.running for one in part.parts))
+        return known
+
+    def _rows_of(self, part: GroupPart) -> IntArray:
+        """The rows on which pods of a part run or are placed."""
+        batches = (batch for one in part.walk() for batch in one.batches)
         rows = [self.placed[batch][0] for batch in batches if batch in self.placed]
-        return np.concatenate([*rows, *(part.running for part in parts), np.empty(0, dtype=np.int64)])
+        return np.concatenate([*rows, part.running])
 
     def order_of(self, part: GroupPart) -> Order:
         return part.order or self.default_order
@@ -321,7 +341,8 @@ class Search:
                 and not inside.is_in_one(bounds.tree, bounds.preferred)
             ):
                 below = self.below(one)
-                found.append(Aim(bounds.tree, bounds.preferred, below.used > 0, below.left()))
+                assert below.use is not None
+                found.append(Aim(bounds.tree, bounds.preferred, below.use.rows > 0, below.left()))
         return found
 
     def put(self, batch: Batch, share: Share) -> None:
@@ -329,12 +350,16 @@ class Search:
         self.placed[batch] = share
         for part in batch.part.watched:
             self.below(part).add(batch, share, 1)
+        for part in batch.part.divided:
+            self._apart_in(part).use.add(share[0], 1)
 
     def drop(self, batch: Batch) -> None:
         share = self.placed.pop(batch, None)
         if share is not None:
             for part in batch.part.watched:
                 self.below(part).add(batch, share, -1)
+            for part in batch.part.divided:
+                self._apart_in(part).use.add(share[0], -1)
 
     def below(self, part: GroupPart) -> Below:
         known = self._below.get(part.at)
