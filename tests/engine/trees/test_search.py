@@ -221,6 +221,14 @@ class TestApart:
         assert placed["none"] == set()
         assert placed["g0"] | placed["g1"] == {"r0", "r1"}
 
+    def test_a_reason_never_speaks_of_a_group_that_was_given_no_domain(self) -> None:
+        groups = (leaf("none", 2, minimum=0), leaf("big", 3))
+        text = racks(2, 2).place(Group((Group(groups, "all", within("rack"), min_groups=1), leaf("more", 9)), "top"))
+        assert "no domain" not in str(text)
+        either = (leaf("one", 3), leaf("none", 2, minimum=0))
+        text = racks(2, 2).place(Group(either, "all", within("rack"), min_groups=2))
+        assert str(text).startswith('group all does not fit: no rack of topology "net" holds its 3 pods')
+
     def test_many_groups_that_are_apart_do_not_look_at_each_other(self) -> None:
         groups = tuple(leaf(f"g{at}", 1, within("rack")) for at in range(300))
         calls = 0

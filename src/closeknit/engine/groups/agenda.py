@@ -77,7 +77,7 @@ class Choose:
             else:
                 aims = search.aims_of(part)
                 yield from domains(search.trial, part, part.bounds, around, search.order_of(part), aims)
-        if not part.pods:
+        if not part.pods and part.needs_none:
             yield NOWHERE
 
     def accept(self, search: Search, choice: Scope) -> None:

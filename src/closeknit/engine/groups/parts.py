@@ -107,6 +107,13 @@ class GroupPart:
         """The pods that its minimum places at least, for ordering and messages."""
         return sum(self.wants.values())
 
+    @property
+    def needs_none(self) -> bool:
+        """Whether its minimums hold without a single pod placed."""
+        if self.minimum or self.total:
+            return False
+        return sum(one.needs_none for one in self.parts) >= self.needed_parts
+
     def walk(self) -> Iterator[GroupPart]:
         yield self
         for part in self.parts:

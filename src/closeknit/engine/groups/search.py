@@ -32,7 +32,7 @@ from .domains import closed_rows
 from .fill import Aim, Share
 from .obstacle import MOST_STOPS, SearchStop
 from .parts import Batch, GroupPart, Trees
-from .scope import EVERYTHING, Scope
+from .scope import EVERYTHING, NOWHERE, Scope
 from .trial import GroupTrial
 
 
@@ -238,6 +238,8 @@ class Search:
 
     def _note(self, item: Item, at: int) -> None:
         """Remember the item that stopped the search furthest on: it explains the failure best."""
+        if self.scope_of(item.part) is NOWHERE:
+            return
         if at > self._deepest:
             self._deepest, self.hardest, self.stops = at, item, []
         if item is self.hardest and len(self.stops) < MOST_STOPS:
