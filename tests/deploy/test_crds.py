@@ -66,7 +66,7 @@ def test_all_kinds_of_kueue_and_our_own_are_defined_and_serve_what_is_stored_alo
             *("resourceflavors", "clusterqueues", "localqueues", "cohorts", "workloads", "workloadpriorityclasses"),
             *("admissionchecks", "provisioningrequestconfigs", "topologies"),
         )
-    } | {"maintenances.closeknit.dev"}
+    } | {"maintenances.closeknit.dev", "noderesourcetopologies.topology.node.k8s.io"}
     for kind in KUEUE_KINDS:
         only = version(kind)
         assert (only["name"], only["served"], only["storage"]) == ("v1beta2", True, True)

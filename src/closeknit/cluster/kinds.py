@@ -22,6 +22,7 @@ from ..dialects.kueue.jobs.kinds import (
     train_job,
     training,
 )
+from ..dialects.nrt import keys as nrt
 from ..dialects.served import Kind as Kind
 
 
@@ -101,6 +102,16 @@ MAINTENANCE = _custom(
 )
 PROVISIONING_REQUEST = _custom(
     "autoscaling.x-k8s.io", "v1", "ProvisioningRequest", "provisioningrequests", "provreq", "provreqs"
+)
+
+NODE_TOPOLOGY = _custom(
+    nrt.GROUP,
+    nrt.V1ALPHA2.rpartition("/")[2],
+    nrt.KIND,
+    "noderesourcetopologies",
+    "node-res-topo",
+    namespaced=False,
+    status=False,
 )
 
 _NAMED = [one for one in list(globals().values()) if isinstance(one, Kind)]

@@ -14,6 +14,7 @@
                     ├──▶ queues          queue status, finalizers of what is in use
                     ├──▶ parked classes  the shared reason for every workload of a parked class
                     ├──▶ ungateable      pods that name a queue but cannot be gated
+                    ├──▶ zone reports    mistakes in NodeResourceTopologies
                     ├──▶ redelivery      changes on which a reader raised an exception
                     └──▶ recorder        events, after everything else
 
@@ -56,6 +57,7 @@ from .redelivery import Redelivery
 from .scheduling import SchedulingReconciler
 from .ungateable import UngateableReporter
 from .workloads import ParkedClassReporter, WorkloadReconciler
+from .zone_reports import ZoneReportChecker
 
 PAUSE = 1.0
 """Seconds for which a component is left alone after an exception that belongs to no key."""
@@ -115,6 +117,7 @@ class ControlPlane:
             queues,
             ParkedClassReporter(self.cache, workloads, pending.bucket),
             ungateable,
+            ZoneReportChecker(self.cache, recorder),
             self.redelivery,
             recorder,
         )

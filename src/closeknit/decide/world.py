@@ -22,6 +22,7 @@ from ..model.gates import Gates
 from ..model.limit_range import LimitRange
 from ..model.maintenance import Maintenance, end_of
 from ..model.node import Node
+from ..model.numa import NodeZones
 from ..model.quota import Cohort, FlavorResource
 from ..model.resources import PODS
 from ..model.settings import Settings
@@ -167,6 +168,17 @@ class World:
         self.nodes.pop(name, None)
         self.mirror.drop_node(name)
         self._drain(self.placed.refresh(name))
+
+    @property
+    def zones(self) -> Mapping[str, NodeZones]:
+        """The NUMA zones that nodes report, by node; some of these nodes may not exist."""
+        return self.mirror.zones
+
+    def put_zones(self, zones: NodeZones) -> None:
+        self.mirror.put_zones(zones)
+
+    def drop_zones(self, node: str) -> None:
+        self.mirror.drop_zones(node)
 
     def put_window(self, window: Maintenance) -> None:
         if "MaintenanceWindows" in self.gates and self.windows.get(window.name) != window:

@@ -102,6 +102,7 @@ CLUSTER_WIDE: tuple[Grant, ...] = (
         "priorities, and how nodes are provisioned",
     ),
     Grant((kinds.MAINTENANCE,), FOLLOW, "nodes that are reserved for maintenance"),
+    Grant((kinds.NODE_TOPOLOGY,), READ, "the NUMA zones of nodes, as an agent on each node reports them"),
     Grant(
         (kinds.WORKLOAD,),
         ("create", "update", "delete"),

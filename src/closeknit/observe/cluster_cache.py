@@ -23,6 +23,7 @@ from ..dialects import pods as pod_wire
 from ..dialects.kueue import objects as kueue
 from ..dialects.limits import limit_ranges, runtime_class
 from ..dialects.maintenance import maintenance
+from ..dialects.nrt.reading import read_topology
 from ..model.cluster_queue import AdmissionCheck, LocalQueue
 from ..model.gates import Gates
 from ..model.limit_range import LimitRange
@@ -114,6 +115,7 @@ class ClusterCache:
             kinds.WORKLOAD: self._workload,
             kinds.DAEMON_SET: self._daemon_set,
             kinds.MAINTENANCE: self._maintenance,
+            kinds.NODE_TOPOLOGY: self._node_topology,
             **dict.fromkeys(volumes.VOLUME_KINDS if "AllPodFilters" in gates else (), self._volume),
         }
 
@@ -218,6 +220,17 @@ class ClusterCache:
             self.wakes.note(WakeEvent.NODE_CHANGED)
             return
         self.put_node(core.node(msgspec.convert(change.object, core.WireNode)))
+
+    def _node_topology(self, change: Change) -> None:
+        """The zones that a node reports; the node itself may come later, or never."""
+        name = change.object["metadata"]["name"]
+        before = self.world.zones.get(name)
+        if change.type == "DELETED":
+            self.world.drop_zones(name)
+        else:
+            self.world.put_zones(read_topology(change.object))
+        if self.world.zones.get(name) != before:
+            self.wakes.note(WakeEvent.NODE_CHANGED)
 
     def _daemon_set(self, change: Change) -> None:
         """Count the pods of a DaemonSet before they exist."""

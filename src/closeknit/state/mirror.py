@@ -16,6 +16,7 @@ import numpy as np
 from ..model.assignment import Assignment
 from ..model.daemon_set import DaemonSet
 from ..model.node import Node
+from ..model.numa import NodeZones
 from ..model.pod_rules import PodKind
 from ..model.resources import PODS, Resources
 from ..model.shape import Shape
@@ -80,6 +81,8 @@ class Mirror:
         self.share_hosts, self.one_ledger, self.admits = share_hosts, one_ledger and share_hosts, admits
         self.views: dict[str, FlavorView] = {}
         self.nodes: dict[str, Node] = {}
+        self.zones: dict[str, NodeZones] = {}
+        """What nodes report about their NUMA zones, by node, whether the node exists or not."""
         self.pods: dict[str, OtherPod] = {}
         self.draining: dict[str, OtherPod] = {}
         self.daemon_sets: dict[str, DaemonSet] = {}
@@ -193,6 +196,13 @@ class Mirror:
         if self._columns is not None and row is not None:
             self._trees.clear()
             self._columns.drop_node(row)
+
+    def put_zones(self, zones: NodeZones) -> None:
+        """Take over what a node reports about its zones, in place of what it reported before."""
+        self.zones[zones.node] = zones
+
+    def drop_zones(self, node: str) -> None:
+        self.zones.pop(node, None)
 
     def put_pod(self, key: str, pod: OtherPod) -> None:
         self.drop_pod(key)

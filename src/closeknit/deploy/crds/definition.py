@@ -5,18 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from ...cluster.embedded.rest.custom_rows import COLUMNS, CONDITIONS
-from ...cluster.kinds import KINDS, MAINTENANCE, WORKLOAD, Kind
+from ...cluster.kinds import KINDS, MAINTENANCE, NODE_TOPOLOGY, WORKLOAD, Kind
 from ...dialects.kueue.jobs.job_kind import AGE, Column
 from .schema import schema
 
 Raw = dict[str, Any]
 
 KUEUE_KINDS: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind.group == WORKLOAD.group)
-DEFINED: tuple[Kind, ...] = (*KUEUE_KINDS, MAINTENANCE)
-"""The kinds of Kueue, and our own."""
+DEFINED: tuple[Kind, ...] = (*KUEUE_KINDS, MAINTENANCE, NODE_TOPOLOGY)
+"""The kinds of Kueue, our own, and that of the agents that report NUMA zones."""
+APPROVALS: dict[Kind, str] = {NODE_TOPOLOGY: "https://github.com/kubernetes/enhancements/pull/1870"}
+"""Where the API was approved: a server asks that of groups below k8s.io."""
 SELECTABLE: dict[Kind, tuple[str, ...]] = {WORKLOAD: (".status.admission.clusterQueue",)}
 """Fields that `kubectl get --field-selector` can select by, besides names."""
 
+APPROVED = "api-approved.kubernetes.io"
 EMBEDDED_ONLY = ("wl",)
 """Closeknit's own short names, left out because another kind of the cluster may use them."""
 
@@ -30,7 +33,7 @@ def definition(kind: Kind) -> Raw:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": kind.resource, "labels": {"app.kubernetes.io/part-of": "closeknit"}},
+        "metadata": _metadata(kind),
         "spec": {
             "group": kind.group,
             "names": _names(kind),
@@ -38,6 +41,11 @@ def definition(kind: Kind) -> Raw:
             "versions": [_version(kind)],
         },
     }
+
+
+def _metadata(kind: Kind) -> Raw:
+    metadata: Raw = {"name": kind.resource, "labels": {"app.kubernetes.io/part-of": "closeknit"}}
+    return {**metadata, "annotations": {APPROVED: APPROVALS[kind]}} if kind in APPROVALS else metadata
 
 
 def _names(kind: Kind) -> Raw:

@@ -52,7 +52,7 @@ class _Writer:
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        self.limits = LIMITS[kind]
+        self.limits = LIMITS.get(kind, {})
         self.rules = RULES.get(kind, {})
         self.needed = NEEDED.get(kind, frozenset())
         self.filled = FILLED.get(kind, frozenset())
