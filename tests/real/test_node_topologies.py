@@ -17,7 +17,7 @@ from servers.manifests import is_true
 from servers.policies import is_known
 
 from .installation import await_policies, controller, findings, installed
-from .test_kinds import OFF, ON, PATIENCE, QUEUES, await_admitted, lines, submit
+from .test_kinds import OFF, PATIENCE, QUEUES, await_admitted, lines, submit
 
 ODD = {"cpu": ("4", "4", "9")}
 EVENTS = "/api/v1/namespaces/default/events"

@@ -29,6 +29,7 @@ from .settings import DEFAULTS, StandinSettings
 from .stateful_set import StatefulSets
 from .taint_eviction import TaintEviction
 from .volumes import VolumeBinding
+from .zone_exporter import ZoneExporter
 
 
 def standins(settings: StandinSettings = DEFAULTS, random: Random | None = None) -> list[Standin]:
@@ -42,6 +43,7 @@ def standins(settings: StandinSettings = DEFAULTS, random: Random | None = None)
         binder,
         VolumeBinding(),
         Kubelet(settings, random, pods_by_node),
+        ZoneExporter(pods_by_node),
         BatchJobs(settings),
         ReplicaSets(),
         Deployments(),

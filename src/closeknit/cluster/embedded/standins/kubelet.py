@@ -1,6 +1,6 @@
 """The kubelets of all nodes: bound pods start, run and end according to their annotations, deleted ones are stopped.
 
-    Pending ──start──▶ Running ──run──▶ Succeeded │ Failed
+    Pending ──start──▶ Running ──run──▶ Succeeded │ Failed        on nodes with NUMA zones admission is first
                         ▲   │ failed, and restartPolicy allows a restart
                         └───┘ after an exponential backoff
 
@@ -14,7 +14,9 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
 
+from ....dialects.simulated_zones import ANNOTATION as ZONES
 from ....dialects.timestamps import parse
+from ....numa.simulated import SimulatedZones
 from ...kinds import NODE, POD
 from ...port import Change, Delete, Key, Raw
 from ..loop import ReconcileAt, Step
@@ -25,6 +27,7 @@ from .pod_plan import Course, course, is_drawn, plan_of
 from .pod_status import PodAddress, container_state, ended, running, termination, waiting
 from .pods_by_node import PodsByNode
 from .settings import DEFAULTS, StandinSettings
+from .zone_admission import admissions, is_admitted, zones_on
 
 KILLED, STOPPED = 137, 143
 FIRST_PAUSE, LONGEST_PAUSE = 10.0, 300.0
@@ -75,6 +78,7 @@ class Kubelet:
         self.pods_by_node = pods_by_node or PodsByNode()
         self._salt = (random or Random(0)).getrandbits(64)
         self._machines: dict[str, MachineFaults] = {}
+        self._zones: dict[str, SimulatedZones] = {}
         self._lives: dict[Key, Life] = {}
         self._killed: set[Key] = set()
         self._addresses = 0
@@ -107,8 +111,9 @@ class Kubelet:
         before = self._machines.get(name)
         if change.type == "DELETED":
             self._machines.pop(name, None)
+            self._zones.pop(name, None)
             return ()
-        now = machine(change.object)
+        now = self._zoned(name, change.object)
         if now == before:
             return ()
         self._machines[name] = now
@@ -118,12 +123,24 @@ class Kubelet:
         wrong: tuple[Hashable, ...] = (name,) if now.wrong and (before is None or before.wrong != now.wrong) else ()
         return (*keys, *wrong)
 
+    def _zoned(self, name: str, node: Raw) -> MachineFaults:
+        """The faults of a machine; its NUMA zones, if it has any, are noted. Invalid ones are a fault, too."""
+        found = machine(node)
+        self._zones.pop(name, None)
+        try:
+            zones = zones_on(node)
+        except ValueError as error:
+            return found._replace(wrong=f"annotation {ZONES}: {error}")
+        if zones is not None:
+            self._zones[name] = zones
+        return found
+
     # Reconciling
 
     def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
         if isinstance(key, str):
             node = store.find(NODE, "", key)
-            if node is not None and (wrong := machine(node).wrong):
+            if node is not None and (wrong := self._zoned(key, node).wrong):
                 yield event(NODE, node, "InvalidAnnotation", wrong, now, by="kubelet", warning=True)
             return
         assert isinstance(key, Key)
@@ -137,9 +154,9 @@ class Kubelet:
         if is_deleting(pod):
             yield from self._stop(key, pod, on, now)
         elif not is_ended(pod):
-            yield from self._live(key, pod, on, now)
+            yield from self._live(store, key, pod, on, now)
 
-    def _live(self, key: Key, pod: Raw, on: MachineFaults, now: float) -> Iterator[Step]:
+    def _live(self, store: Store, key: Key, pod: Raw, on: MachineFaults, now: float) -> Iterator[Step]:
         life = self._life(key, pod, on, now)
         if key in self._killed:
             self._killed.discard(key)
@@ -148,7 +165,11 @@ class Kubelet:
                 return
         life.turn(now, on.slow)
         if life.began is None:
-            yield from self._start(key, pod, life, on, now)
+            zones = self._zones.get(pod["spec"]["nodeName"])
+            if zones is None or is_admitted(pod):
+                yield from self._start(key, pod, life, on, now)
+            else:
+                yield from self._admit(store, pod, zones, life, now)
         elif life.again_at is not None:
             if life.again_at > now:
                 yield ReconcileAt(life.again_at)
@@ -165,6 +186,14 @@ class Kubelet:
                 yield from self._say_running(key, pod, life, on, now)
             elif at is not None:
                 yield ReconcileAt(at)
+
+    def _admit(self, store: Store, pod: Raw, zones: SimulatedZones, life: Life, now: float) -> Iterator[Step]:
+        """Admit the pod to its zones, or refuse it; the write brings it back here."""
+        at = life.bound + self.settings.admission_time
+        if at > now:
+            yield ReconcileAt(at)
+            return
+        yield from admissions(zones, self.pods_by_node.pods(store, pod["spec"]["nodeName"]), pod, now)
 
     def _start(self, key: Key, pod: Raw, life: Life, on: MachineFaults, now: float) -> Iterator[Step]:
         if life.course.start is None:

@@ -11,6 +11,8 @@ class StandinSettings:
 
     start_time: float = 1.0
     """Until a bound pod runs, by default."""
+    admission_time: float = 0.2
+    """Until a kubelet admits a bound pod, on nodes with NUMA zones. Elsewhere every pod is admitted."""
     run_time: float = 60.0
     """How long a pod runs if it has no annotation and is not of a serving kind."""
     stop_time: float = 1.0
