@@ -61,12 +61,15 @@ def held_by(pod: Raw) -> HeldZones:
 
 
 def kubelet_of(zones: SimulatedZones, pods: Iterable[Raw]) -> NodeAdmission:
-    """The kubelet of a node with what its pods hold taken."""
+    """The kubelet of a node with what its pods hold taken, in an order that is the same after a restart."""
     kubelet = zones.admission()
-    for pod in pods:
-        if is_active(pod):
-            put_back(kubelet, pod["metadata"]["uid"], held_by(pod).holding)
+    for pod in sorted(filter(is_active, pods), key=_admitted):
+        put_back(kubelet, pod["metadata"]["uid"], held_by(pod).holding)
     return kubelet
+
+
+def _admitted(pod: Raw) -> tuple[str, str, str]:
+    return pod["status"]["startTime"], pod["metadata"]["namespace"], pod["metadata"]["name"]
 
 
 def admissions(zones: SimulatedZones, pods: Iterable[Raw], last: Raw, now: float) -> Iterator[Step]:
