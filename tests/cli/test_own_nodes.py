@@ -143,3 +143,11 @@ def test_the_nodes_are_admitted_as_a_user_would_send_them(tmp_path: Path) -> Non
     lab.advance(2)
     node = lab.get(kinds.NODE, "n1")
     assert [one["key"] for one in node["spec"]["taints"]] == ["gpu", "node.kubernetes.io/unschedulable"]
+
+
+def test_zones_of_a_pool_become_an_annotation_of_its_nodes(tmp_path: Path) -> None:
+    path = tmp_path / "pool.yaml"
+    path.write_text(POOL.replace("node: {", "node: {numa: {zones: 2, reservedCPUs: 4}, "))
+    node = by_kind(cluster_of([str(path)]).objects, "Node")[0]
+    assert node["metadata"]["annotations"] == {"closeknit.dev/numa": '{"zones": 2, "reservedCPUs": 4}'}
+    assert (node["status"]["allocatable"]["cpu"], node["status"]["capacity"]["cpu"]) == ("16", "20")

@@ -13,6 +13,7 @@ from closeknit.model.mistake import InputError
 from closeknit.model.shape import Taint
 from closeknit.model.topology import HOSTNAME
 from closeknit.observe.pool_form import BLOCK, POOL, RACK, Pool, read_pool
+from closeknit.observe.pool_nodes import zones_of_pool
 from closeknit.observe.pools import pool_table, pool_usage
 
 NODE = {"cpu": 8, "memory": "64Gi", "nvidia.com/gpu": 4}
@@ -179,3 +180,25 @@ def test_a_bad_pool_is_refused_with_field_and_remedy(changes: dict[str, Any], sa
 
 def test_all_mistakes_of_a_pool_are_reported_together() -> None:
     assert len(refusal(blocks=0, used=1, **node(cpu="x")).splitlines()) == 3
+
+
+def test_zones_of_its_nodes_belong_to_a_pool_and_are_no_resource() -> None:
+    made = pool(**node(numa={"zones": 2, "policy": "single-numa-node", "exporter": "never"}))
+    assert made.allocatable == pool().allocatable
+    found = list(zones_of_pool(made))
+    assert [one.node for one in found] == pool_table(made).names
+    assert found[0].manager.policy == "single-numa-node"
+    assert [zone.resources["nvidia.com/gpu"].available for zone in found[0].zones] == [2, 2]
+    assert list(zones_of_pool(pool())) == []
+
+
+@pytest.mark.parametrize(
+    ("numa", "says"),
+    [
+        ({"zones": 0}, "pools.yaml: pool: node.numa.zones: is 0; write how many zones"),
+        ("two", 'pools.yaml: pool: node.numa: is "two", not a mapping; write numa: {zones: 2'),
+        ({"zones": 2, "polcy": "none"}, "pools.yaml: pool: node.numa.polcy: is not a key; did you mean policy?"),
+    ],
+)
+def test_zones_that_cannot_be_simulated_are_refused(numa: Any, says: str) -> None:
+    assert says in refusal(**node(numa=numa))

@@ -18,12 +18,13 @@ from ..cluster.kinds import BY_NAME, NODE, Kind
 from ..cluster.mistakes import Mistakes
 from ..dialects.kueue.objects import to_v1beta2
 from ..dialects.kueue.objects.versions import OLD_VERSIONS
+from ..dialects.own_marks import NUMA
 from ..model.mistake import InputError, Mistake, refuse
 from ..model.nearest import did_you_mean
 from ..model.node import Node
-from ..model.resources import show
+from ..model.resources import CPU, show
 from ..observe.nodes import holds_pools
-from ..observe.pool_form import read_pool
+from ..observe.pool_form import Pool, read_pool
 from ..observe.pool_nodes import nodes_of_pool
 from .old_versions import tell
 
@@ -132,19 +133,23 @@ def _nodes(file: str, mistakes: Mistakes) -> Iterator[Manifest]:
             if raw.get("used"):
                 click.echo(f"note: {shown(file)}: nodes are created empty; `used` is ignored", err=True)
             for node in nodes_of_pool(pool):
-                yield Manifest(shown(file), NODE, node_object(node), is_pool=True)
+                yield Manifest(shown(file), NODE, node_object(node, pool), is_pool=True)
 
 
-def node_object(node: Node) -> Raw:
+def node_object(node: Node, pool: Pool) -> Raw:
     room = {resource: show(resource, amount) for resource, amount in node.allocatable.items()}
+    capacity, notes = room, {}
+    if pool.numa is not None:
+        kept = pool.numa.reserved_cpus * 1000
+        capacity, notes = {**room, CPU: show(CPU, node.allocatable.get(CPU, 0) + kept)}, {NUMA: pool.note}
     taints = [{"key": one.key, "value": one.value, "effect": one.effect} for one in node.taints]
     ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet is posting ready status"}
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": node.name, "labels": dict(node.labels)},
+        "metadata": {"name": node.name, "labels": dict(node.labels), **({"annotations": notes} if notes else {})},
         "spec": {"taints": taints} if taints else {},
-        "status": {"capacity": room, "allocatable": room, "conditions": [ready]},
+        "status": {"capacity": capacity, "allocatable": room, "conditions": [ready]},
     }
 
 

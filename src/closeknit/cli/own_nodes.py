@@ -15,6 +15,7 @@ import click
 from ..cluster.files import STDIN, stdin_kept
 from ..cluster.kinds import NODE
 from ..dialects.cloud_labels import OUR_POOL
+from ..dialects.own_marks import NUMA
 from ..model.resources import show
 from ..observe.nodes import FileNodes, read_nodes
 from ..observe.suggest import API_VERSION, Suggestion, suggest
@@ -52,10 +53,15 @@ def _node(raw: Raw, found: Suggestion) -> Raw:
     """The node as written, without the fields that only its original cluster can set."""
     meta, status = raw["metadata"], raw.get("status") or {}
     pool = {key: value for key, value in found.node_labels.items() if key == OUR_POOL}
+    notes = {key: value for key, value in (meta.get("annotations") or {}).items() if key == NUMA}
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": meta["name"], "labels": {**(meta.get("labels") or {}), **pool}},
+        "metadata": {
+            "name": meta["name"],
+            "labels": {**(meta.get("labels") or {}), **pool},
+            **({"annotations": notes} if notes else {}),
+        },
         "spec": {key: value for key, value in (raw.get("spec") or {}).items() if key in ("taints", "unschedulable")},
         "status": {key: value for key, value in status.items() if key in KEPT},
     }

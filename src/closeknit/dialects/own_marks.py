@@ -9,6 +9,7 @@
     on a node    closeknit.dev/failed:  "true"       the machine is down: no heartbeat, and its pods are lost
                  closeknit.dev/cut-off: "true"       its pods run on, but it reports nothing until it is back
                  closeknit.dev/slow:    "2.0"        its pods take twice as long
+                 closeknit.dev/numa:    {zones: 2}   its NUMA zones; see `simulated_zones`
 
 The stand-ins ignore a value that they cannot parse, and no API server validates it: so `check_marks` warns of it.
 """
@@ -25,6 +26,7 @@ PREFIX = "closeknit.dev/"
 START_TIME, RUN_TIME = PREFIX + "start-time", PREFIX + "run-time"
 EXIT_CODE, FAIL_AFTER = PREFIX + "exit-code", PREFIX + "fail-after"
 FAILED, CUT_OFF, SLOW = PREFIX + "failed", PREFIX + "cut-off", PREFIX + "slow"
+NUMA = PREFIX + "numa"
 
 PER_REPLICA, SPREAD = PREFIX + "podset-per-replica", PREFIX + "podset-spread-topology"
 ORDER = PREFIX + "placement-order"
@@ -84,9 +86,13 @@ OF_PODS: Readers = {
     PER_REPLICA: str,
     SPREAD: str,
 }
-OF_NODES: Readers = {FAILED: _switch, CUT_OFF: _switch, SLOW: slowness}
+OF_NODES: Readers = {FAILED: _switch, CUT_OFF: _switch, SLOW: slowness, NUMA: str}
 WRITTEN = tuple(
-    PREFIX + name for name in ("rank", "node-group", "provisioning-request", "admission-check", "attempt", "pod-sets")
+    PREFIX + name
+    for name in (
+        *("rank", "node-group", "provisioning-request", "admission-check", "attempt", "pod-sets"),
+        "numa-held",
+    )
 )
 """Keys that Closeknit itself writes, not users."""
 

@@ -32,16 +32,15 @@ from ..numa.demand import HUGE_PAGES, MILLI
 from ..numa.managers import LARGEST_MAXIMUM, POLICIES, SCOPES
 from ..numa.reported import CLOSEST
 from ..numa.reported import MOST_ZONES as MOST_ALIGNED
-from ..numa.simulated import SimulatedZones, is_memory
+from ..numa.simulated import MAXIMUM, SimulatedZones, is_memory
 from .durations import duration
 from .field import Field, shown
+from .own_marks import NUMA as NUMA
 
-ANNOTATION = "closeknit.dev/numa"
 KEYS = (
     *("zones", "policy", "scope", "options", "cpuManager", "memoryManager"),
     *("reservedCPUs", "devices", "distances", "exporter"),
 )
-MAXIMUM = "max-allowable-numa-nodes"
 OPTIONS = (CLOSEST, MAXIMUM)
 STATES: dict[str, bool] = {"static": True, "none": False}
 NEVER = "never"
@@ -175,7 +174,7 @@ def _devices(field: Field, allocatable: Amounts) -> Collection[str]:
     given = [field] if isinstance(field.value, str) else field.items()
     for one in given:
         if one.text() not in allocatable:
-            one.wrong(f"is {shown(one.value)}, which the node does not have", did_you_mean(one.text(), allocatable))
+            one.wrong(f"is {shown(one.value)}, which the node does not have", did_you_mean(one.text(), allocatable).strip())
     return [one.text() for one in given]
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from ..model.numa import MAX_ZONES, NodeZones, TopologyManager, Zone, ZoneAmounts
 from ..model.resources import CPU, MEMORY
 from .admission import KubeletSettings, Machine, NodeAdmission
 from .cpus import CpuPlaces
 from .demand import HUGE_PAGES, MILLI
 from .masks import mask_of
 
+MAXIMUM = "max-allowable-numa-nodes"
 NEAR, FAR = 10, 20
 """Distances within a zone and between two, unless others are given."""
 
@@ -56,6 +58,22 @@ class SimulatedZones:
     def reserved(self) -> int:
         """The CPUs that the system keeps."""
         return mask_of(range(self.reserved_cpus))
+
+    def reported(self, node: str) -> NodeZones:
+        """The report of an empty machine."""
+        settings, every = self.settings, range(len(self.zones))
+        most = dict(self.options).get(MAXIMUM, str(MAX_ZONES))
+        zones = tuple(
+            Zone(number, self._amounts(number), {other: self.distance(number, other) for other in every})
+            for number in every
+        )
+        options = tuple(one for one in self.options if one[0] != MAXIMUM)
+        return NodeZones(node, zones, TopologyManager(settings.policy, settings.scope, int(most), options))
+
+    def _amounts(self, number: int) -> dict[str, ZoneAmounts]:
+        kept = {CPU: (self.cpus().zones.get(number, 0) & self.reserved).bit_count() * MILLI}
+        zone = sorted(self.zones[number].items())
+        return {name: ZoneAmounts(value, *[value - kept.get(name, 0)] * 2) for name, value in zone}
 
     def admission(self) -> NodeAdmission:
         """The kubelet before any pod."""

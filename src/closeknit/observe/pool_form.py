@@ -15,16 +15,19 @@ import difflib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..cluster.mistakes import Mistakes
+from ..dialects.field import Field, Report
+from ..dialects.simulated_zones import read_zones
 from ..model.label_names import is_label_value, is_qualified_name
 from ..model.mistake import Mistake
 from ..model.nearest import did_you_mean
 from ..model.resources import PODS, amount
 from ..model.shape import Taint
 from ..model.topology import HOSTNAME
+from ..numa.simulated import SimulatedZones
 from .quantities import bad_quantity
 
 BLOCK = "cloud.provider.com/topology-block"
@@ -33,6 +36,8 @@ POOL = "closeknit.dev/pool"
 MADE = (BLOCK, RACK, HOSTNAME, POOL)
 
 KEYS = ("name", "blocks", "racksPerBlock", "racks", "nodesPerRack", "node", "used", "seed")
+OF_NODES = ("labels", "taints", "numa")
+"""Keys of `node` that are no resources."""
 DEFAULT_PODS = 110
 MAX_NODES = 1_000_000
 MAX_POOL_NAME = 30
@@ -57,6 +62,9 @@ class Pool:
     taints: tuple[Taint, ...] = ()
     used: float = 0.0
     seed: int = 0
+    numa: SimulatedZones | None = None
+    note: str = ""
+    """The zones of each node as an annotation has them."""
 
     @property
     def size(self) -> int:
@@ -108,6 +116,8 @@ class _Form:
             self.used(),
             self.seed(),
         )
+        if node.get("numa") is not None:
+            pool = replace(pool, numa=self.numa(node["numa"], pool.allocatable), note=json.dumps(node["numa"]))
         return pool if len(self.mistakes) == before else None
 
     def check_keys(self) -> None:
@@ -154,7 +164,7 @@ class _Form:
     def allocatable(self, node: Mapping[str, Any]) -> dict[str, int]:
         result = {PODS: DEFAULT_PODS}
         for resource, quantity in node.items():
-            if resource in ("labels", "taints"):
+            if resource in OF_NODES:
                 continue
             problem = self.bad_resource(resource, quantity)
             if problem is None:
@@ -171,8 +181,15 @@ class _Form:
             if not is_qualified_name(resource):
                 return "is not the name of a resource", "write cpu, memory or a name such as nvidia.com/gpu"
             return bad_quantity(resource, quantity)
-        near = did_you_mean(resource, ("labels", "taints")).strip()
+        near = did_you_mean(resource, OF_NODES).strip()
         return f"{_quoted(quantity)} is not a quantity", near or "write a number with an optional suffix, as 8 or 1.5Gi"
+
+    def numa(self, raw: Any, allocatable: Mapping[str, int]) -> SimulatedZones | None:
+        field = Field(raw, "node.numa", Report(self.where, self.what))
+        zones = read_zones(field, allocatable)
+        for mistake in field.report.mistakes:
+            self.mistakes.add(mistake)
+        return zones
 
     def labels(self, raw: Any) -> dict[str, str]:
         if raw is None:

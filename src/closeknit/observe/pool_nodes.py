@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..model.node import Node
+from ..model.numa import NodeZones
 from ..model.resources import PODS
 from ..state.mirror import OtherPod
 from .pool_form import Pool
@@ -20,6 +21,12 @@ def nodes_of_pool(pool: Pool) -> Iterator[Node]:
     for row, name in enumerate(table.names):
         labels = {key: values[row] for key, values in columns.items()}
         yield Node(name, labels, pool.allocatable, pool.taints)
+
+
+def zones_of_pool(pool: Pool) -> Iterator[NodeZones]:
+    """What the agents of these nodes would report while no pod runs there; nothing for nodes without zones."""
+    if pool.numa is not None:
+        yield from (pool.numa.reported(name) for name in pool_table(pool).names)
 
 
 def pods_of_pool(pool: Pool) -> Iterator[tuple[str, OtherPod]]:

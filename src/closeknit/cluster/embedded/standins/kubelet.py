@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
 
-from ....dialects.simulated_zones import ANNOTATION as ZONES
+from ....dialects.simulated_zones import NUMA
 from ....dialects.timestamps import parse
 from ....numa.simulated import SimulatedZones
 from ...kinds import NODE, POD
@@ -130,7 +130,7 @@ class Kubelet:
         try:
             zones = zones_on(node)
         except ValueError as error:
-            return found._replace(wrong=f"annotation {ZONES}: {error}")
+            return found._replace(wrong=f"annotation {NUMA}: {error}")
         if zones is not None:
             self._zones[name] = zones
         return found

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from ....dialects import core
-from ....dialects.simulated_zones import ANNOTATION, annotated_zones
+from ....dialects.simulated_zones import NUMA, annotated_zones
 from ....dialects.timestamps import stamp
 from ....dialects.zone_holdings import HELD, HeldZones, read, written
 from ....model.quantity import QuantityError
@@ -34,7 +34,7 @@ from .children import event, is_deleting, is_ended, phase
 
 def zones_on(node: Raw) -> SimulatedZones | None:
     """The NUMA zones of a node; None if it has none, ValueError if its annotation is invalid."""
-    text = (node["metadata"].get("annotations") or {}).get(ANNOTATION)
+    text = (node["metadata"].get("annotations") or {}).get(NUMA)
     if text is None:
         return None
     status = node.get("status") or {}

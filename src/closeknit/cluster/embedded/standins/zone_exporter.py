@@ -12,14 +12,14 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ....dialects.nrt import keys
-from ....model.numa import MAX_ZONES, ReportedPlacement
+from ....model.numa import ReportedPlacement
 from ....model.resources import CPU, show
 from ....numa.admission import NodeAdmission
 from ....numa.demand import MILLI
 from ....numa.fingerprint import fingerprint
 from ....numa.managers import MOST_ZONES, OPTION, POLICY, SCOPE
 from ....numa.placement_vector import ContainerName, encoded
-from ....numa.simulated import SimulatedZones, is_memory
+from ....numa.simulated import MAXIMUM, SimulatedZones, is_memory
 from ...kinds import NODE, NODE_TOPOLOGY, POD
 from ...port import Change, Create, Delete, Key, Raw, Update
 from ..loop import ReconcileAt, Step
@@ -129,9 +129,10 @@ def _content(zones: SimulatedZones, kubelet: NodeAdmission, pods: list[Raw]) -> 
 
 def _options(options: Iterable[tuple[str, str]]) -> dict[str, str]:
     """_options([("prefer-closest-numa-nodes", "true")]) == {"topologyManagerOptionPreferClosestNumaNodes": "true"}."""
-    found = {f"{OPTION}{name.title().replace('-', '')}": value for name, value in options}
-    most = dict(options).get("max-allowable-numa-nodes", str(MAX_ZONES))
-    return found if most == str(MAX_ZONES) else {MOST_ZONES: most, **found}
+    found = dict(options)
+    most = found.pop(MAXIMUM, None)
+    spelled = {f"{OPTION}{name.title().replace('-', '')}": value for name, value in found.items()}
+    return spelled if most is None else {MOST_ZONES: most, **spelled}
 
 
 def _placement(pods: Iterable[Raw], zones: int) -> ReportedPlacement | None:
