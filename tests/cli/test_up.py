@@ -378,7 +378,7 @@ def test_the_help_lists_the_demos_with_a_line_each(capsys: pytest.CaptureFixture
         main(["up", "--help"])
     assert ended.value.code == 0
     out = capsys.readouterr().out
-    for name in ("first-steps", "gpu-block", "node-failure", "rank-drift", "provisioning"):
+    for name in ("first-steps", "gpu-block", "node-failure", "rank-drift", "provisioning", "numa"):
         assert re.search(rf"^    {name} +\w", out, re.MULTILINE)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from closeknit.dialects.simulated_zones import annotated_zones
@@ -99,9 +101,8 @@ def test_settings_are_those_of_a_kubelet() -> None:
     ],
 )
 def test_what_is_wrong_is_named_with_its_field_and_a_remedy(text: str, says: str) -> None:
-    with pytest.raises(ValueError) as refused:
+    with pytest.raises(ValueError, match=re.escape(says)):
         zones(text)
-    assert says in str(refused.value)
 
 
 @pytest.mark.parametrize(("mask", "text"), [(0, ""), (0b1, "0"), (0b10111, "0-2,4"), (0b1100110, "1-2,5-6")])
@@ -112,5 +113,5 @@ def test_sets_of_numbers_are_written_as_ranges(mask: int, text: str) -> None:
 
 @pytest.mark.parametrize("text", ["a", "3-1", "-1", "1-", "0-64", "64", "1,,2"])
 def test_what_is_no_set_of_numbers_is_refused(text: str) -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"invalid literal|is not a range"):
         bits(text, 64)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from host.stage import Stage
 
 Claim = Callable[..., Any]
 GPU, FAILED, LOW = "nvidia.com/gpu", "closeknit.dev/failed", "kueue.x-k8s.io/queue-name"
+WORDS = {"no": "0", "one": "1"}
 TEAMS = {"research", "product", "batch"}
 
 
@@ -148,6 +150,31 @@ def refused_once(stage: Stage) -> bool:
     return any(one.get("retryCount") == 1 for one in checks)
 
 
+def asks(stage: Stage, job: str) -> tuple[int, str]:
+    """The pods of a job, and the GPUs of each."""
+    spec = jobs(stage)[job]["spec"]
+    return spec["parallelism"], spec["template"]["spec"]["containers"][0]["resources"]["limits"][GPU]
+
+
+def servers(stage: Stage) -> list[str]:
+    return [one["metadata"]["name"] for one in stage.all(kinds.DEPLOYMENT)]
+
+
+def refused(stage: Stage, key: str, value: str) -> int:
+    mine = [pod for pod in stage.pods() if pod["metadata"].get("labels", {}).get(key) == value]
+    return sum(pod.get("status", {}).get("reason") == "TopologyAffinityError" for pod in mine)
+
+
+def refused_of(stage: Stage, job: str) -> int:
+    return refused(stage, "batch.kubernetes.io/job-name", job)
+
+
+def zones_held(pod: Raw) -> set[str]:
+    """The zones of the GPUs that its kubelet gave it."""
+    held = json.loads(pod["metadata"]["annotations"]["closeknit.dev/numa-held"])
+    return set(held["devices"][GPU])
+
+
 NOW: dict[str, Claim] = {
     r"(\d+) hosts? in (\d+) racks?(?:, (\d+) of them failed)?, and a queue: jobs with the label \S+ default can .*": (
         lambda s, *found: hall(s, *found) and s.get(kinds.LOCAL_QUEUE, "default")
@@ -239,6 +266,27 @@ NOW: dict[str, Claim] = {
             and (not train or len(running(s, "train")) == 4)
         )
     ),
+    # numa
+    r"(\d+) hosts? in (\d+) racks?(?:, (\d+) of them failed)?, with two NUMA zones each\. .*": lambda s, *found: (
+        hall(s, *found) and all("closeknit.dev/numa" in one["metadata"]["annotations"] for one in s.all(kinds.NODE))
+    ),
+    r"Deployment server exists already, so none is created\.": lambda s: servers(s) == ["server"],
+    r"Deployment server is gone\.": lambda s: not servers(s),
+    r"Kubelets refused (\S+) pods? of server so far \(TopologyAffinityError\), .*": lambda s, count: (
+        WORDS.get(count, count) == str(refused(s, "app", "server"))
+    ),
+    r"Kubelets refused (\S+) pods? of (\S+) so far\.": lambda s, count, job: (
+        WORDS.get(count, count) == str(refused_of(s, job)) != "0"
+    ),
+    r"train runs on (\S+), where one zone has room for it\. No kubelet refused it\.": lambda s, node: (
+        nodes(s, "train") == {0: node} and len(zones_held(running(s, "train")[0])) == 1 and not refused_of(s, "train")
+    ),
+    r"All pods of gang run in rack (\S+), each in a zone of its own\. No kubelet refused one\.": lambda s, rack: (
+        all_in(s, "gang", 6, "rack", rack)
+        and len({(pod["spec"]["nodeName"], *zones_held(pod)) for pod in running(s, "gang").values()}) == 6
+        and not refused_of(s, "gang")
+    ),
+    r"wide is pending, and no kubelet was asked\. .*": lambda s: in_line(s, "wide") and not refused_of(s, "wide"),
     # gpu-block
     r"Every team(?: but (\S+), which is idle for a while,)? has 3 or more pending jobs\. .*": (
         lambda s, quiet: all(waiting(s, team) >= 3 for team in TEAMS - {quiet})
@@ -246,6 +294,11 @@ NOW: dict[str, Claim] = {
 }
 
 THEN: dict[str, Claim] = {
+    r"Creating the Deployment server without a queue: .*": lambda s: servers(s) == ["server"],
+    r"Deployment server is being deleted, with all its failed pods\.": lambda s: not servers(s),
+    r"Submitting train to a queue: one pod with 2 GPUs, .*": lambda s: asks(s, "train") == (1, "2"),
+    r"Submitting gang: 6 pods with 4 GPUs each, .*": lambda s: asks(s, "gang") == (6, "4"),
+    r"Submitting wide: one pod with 6 GPUs\. .*": lambda s: asks(s, "wide") == (1, "6"),
     r"Submitting (\S+): (\d+) pods with one GPU each, all in one rack\.": lambda s, job, pods: (
         jobs(s)[job]["spec"]["parallelism"] == int(pods)
     ),

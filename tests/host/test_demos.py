@@ -241,3 +241,36 @@ def test_a_step_that_is_refused_does_not_end_a_demo() -> None:
         }
     )
     stage.until("The next round follows")
+
+
+# numa
+
+
+def test_numa_shows_the_storm_of_a_deployment_whose_pods_fit_by_their_totals_only() -> None:
+    stage = Stage("numa")
+    first = stage.until("pods of server so far")
+    second = stage.until("pods of server so far")
+    storm = [int(text.split()[2]) for text in (first, second)]
+    assert storm[0] >= 10
+    assert storm[1] >= storm[0] + 10
+    stage.until("is being deleted")
+    stage.advance(5)
+    assert [one for one in stage.pods() if one["metadata"].get("labels", {}).get("app") == "server"] == []
+
+
+def test_numa_places_a_gang_in_one_rack_and_every_pod_in_a_zone_of_its_own() -> None:
+    stage = Stage("numa")
+    assert stage.until("All pods of gang") == (
+        "All pods of gang run in rack b1-r2, each in a zone of its own. No kubelet refused one."
+    )
+
+
+@pytest.mark.xfail(reason="placement does not count in zones yet", strict=True)
+def test_numa_places_the_same_pod_where_a_zone_has_room_and_holds_one_back_that_no_zone_can_hold() -> None:
+    stage = Stage("numa")
+    assert stage.until("pod with 2 GPUs, as that of server")
+    stage.advance(6)
+    assert stage.said[-1][1].startswith("train runs on b1-r2-")
+    stage.until("Submitting wide")
+    stage.advance(5)
+    assert stage.said[-1][1].startswith("wide is pending, and no kubelet was asked.")

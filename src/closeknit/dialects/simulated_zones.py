@@ -174,7 +174,9 @@ def _devices(field: Field, allocatable: Amounts) -> Collection[str]:
     given = [field] if isinstance(field.value, str) else field.items()
     for one in given:
         if one.text() not in allocatable:
-            one.wrong(f"is {shown(one.value)}, which the node does not have", did_you_mean(one.text(), allocatable).strip())
+            one.wrong(
+                f"is {shown(one.value)}, which the node does not have", did_you_mean(one.text(), allocatable).strip()
+            )
     return [one.text() for one in given]
 
 

@@ -13,7 +13,7 @@ from ...observe.pool_form import RACK
 from .demo import Act, Demo, DemoStep
 from .objects import cluster_queue, flavor, hosts, job, local_queue, topology
 from .room import free_in, hall, most_free
-from .steps import submitted
+from .steps import ended, submitted
 from .views import has_quota, how_it_stands, is_done, is_here, is_whole, pods_of, racks_of, waits
 
 TRAIN, TUNE, PRETRAIN = "train", "tune", "pretrain"
@@ -78,10 +78,6 @@ def _started(store: Store, _round: int) -> Act:
     return Act(f"{done}pretrain has its rack: all 12 pods run in {racks[0]}.")
 
 
-def _yours(_store: Store, _round: int) -> Act:
-    return Act("The demo ends here: submit a job of your own.")
-
-
 DEMO = Demo(
     "first-steps",
     "two racks, a queue and three jobs, one of which has to wait; then the cluster is yours",
@@ -94,6 +90,6 @@ DEMO = Demo(
         DemoStep(3.0, _pretrain),
         DemoStep(1.5, _waiting),
         DemoStep(3.0, _started),
-        DemoStep(30.0, _yours),
+        DemoStep(30.0, ended),
     ),
 )

@@ -21,6 +21,11 @@ def submitted(store: Store, one: Raw, text: str) -> Act:
     return Act(text, [Create(JOB, one)])
 
 
+def ended(_store: Store, _round: int) -> Act:
+    """The last step of a demo that plays once."""
+    return Act("The demo ends here: submit a job of your own.")
+
+
 def cancel(store: Store, names: Iterable[str]) -> list[Write]:
     """Delete the jobs of these names that exist."""
     return [Delete(Key(JOB, NAMESPACE, name)) for name in names if store.find(JOB, NAMESPACE, name) is not None]
