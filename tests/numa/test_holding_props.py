@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from closeknit.dialects.zone_holdings import HELD, HeldZones, read, written
-from closeknit.numa.admission import NodeAdmission
+from closeknit.numa.admission import NodeAdmission, Verdict
 from closeknit.numa.demand import PodDemand
 from closeknit.numa.holding import PodHolding, holding_of, put_back
 
@@ -29,6 +30,11 @@ def rebuilt(sequence: Sequence, holdings: dict[str, PodHolding], luck: Random) -
     return kubelet
 
 
+def answer(verdict: Verdict) -> Verdict:
+    """Without what each zone had: within a group of zones that may differ."""
+    return replace(verdict, asked=())
+
+
 @EXAMPLES
 @given(seed=seeds)
 def test_a_rebuilt_kubelet_gives_every_pod_the_same_answer(seed: int) -> None:
@@ -42,7 +48,7 @@ def test_a_rebuilt_kubelet_gives_every_pod_the_same_answer(seed: int) -> None:
             continue
         again = rebuilt(sequence, holdings, luck)
         verdict = kubelet.admit(uid, PodDemand.of(containers))
-        assert again.admit(uid, PodDemand.of(containers)) == verdict
+        assert answer(again.admit(uid, PodDemand.of(containers))) == answer(verdict)
         if verdict.admitted:
             holdings[uid] = holding_of(kubelet, uid)
             assert holding_of(again, uid) == holdings[uid]

@@ -13,6 +13,8 @@ from closeknit.model.settings import Settings
 from closeknit.observe.loaded import LoadedCluster
 from closeknit.observe.loader import load
 from closeknit.observe.manifests import read_manifests
+from host.node_topologies import topology as topology_of
+from host.node_topologies import zone
 
 from .written import (
     GPU,
@@ -179,6 +181,23 @@ def test_defaults_of_its_namespace_and_the_overhead_of_its_runtime_are_added_to_
     state = state_of(tmp_path, *small_cluster(), limits, runtime, one)
     (part,) = state.workloads["default/w"].parts
     assert part.requests == {"cpu": 2500, GPU: 1}
+
+
+# NUMA zones
+
+
+def test_zones_are_read_from_reports_and_pools_and_mistakes_in_them_are_warnings(tmp_path: Path) -> None:
+    report = topology_of("n1", zone(0, {"cpu": ("4", "4", "9")}), zone(1, {"cpu": ("4", "4", "3")}))
+    (tmp_path / "pool.yaml").write_text("{racks: 1, nodesPerRack: 2, node: {cpu: 8, numa: {zones: 2}}}")
+    state = state_of(tmp_path, *small_cluster(), report)
+    zones = state.scheduler.world.zones
+    assert sorted(zones) == ["b01-r01-n01", "b01-r01-n02", "n1"]
+    assert [one.resources["cpu"].available for one in zones["b01-r01-n01"].zones] == [4000, 4000]
+    assert [one.resources["cpu"].available for one in zones["n1"].zones] == [9000, 3000]
+    found = [text for text in said(state) if "NodeResourceTopology n1" in text]
+    assert len(found) == 1
+    assert "zones[0].resources[0].available: is 9, but only 4 of cpu is allocatable" in found[0]
+    assert state.left_out == set()
 
 
 # Jobs in the folder

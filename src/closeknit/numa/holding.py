@@ -1,8 +1,9 @@
 """What an admitted pod holds of its node: CPUs, memory of zones, devices; to be kept and to be put back.
 
 A kubelet keeps its assignments in checkpoint files. Here each pod carries its own, and the state of a node is what its
-pods hold together. Their order does not matter, because memory of zones that form a group is only ever given to
-containers of the whole group; except under best-effort, where groups may overlap and callers have to fix an order.
+pods hold together. Their order does not decide anything, because memory of zones that form a group is only ever given
+to containers of the whole group; which of its zones has how much left may differ from a kubelet that has seen pods go.
+Under best-effort groups may overlap, so callers have to fix an order.
 """
 
 from __future__ import annotations

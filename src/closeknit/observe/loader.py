@@ -11,6 +11,7 @@ violates the API is left out with a warning, because the API server would not ha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from ..cluster import kinds
@@ -80,6 +81,8 @@ class _Loader:
     def _add_capacity(self) -> None:
         for node in self.found.nodes.values():
             self.cache.put_node(node)
+        for zones in self.found.zones:
+            self.cache.world.put_zones(zones)
         for bound in self.found.pods:
             if bound.pod is not None:
                 self.cache.put_pod(bound.key, bound.pod)
@@ -91,6 +94,14 @@ class _Loader:
         change = Change(0, "ADDED", kind, raw)
         self.files[change.key] = found
         self.cache.see(change)
+        if kind is kinds.NODE_TOPOLOGY:
+            self._warn_of_zones(found, change.key.name)
+
+    def _warn_of_zones(self, found: Found, node: str) -> None:
+        """Mistakes in a report concern that node only; the rest of it counts."""
+        zones = self.cache.world.zones.get(node)
+        for mistake in () if zones is None else zones.mistakes:
+            self._warn(replace(mistake, where=found.where))
 
     def _is_valid(self, kind: Kind, found: Found) -> bool:
         check = CREATE_CHECKS.get(kind.kind)

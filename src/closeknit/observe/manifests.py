@@ -26,9 +26,11 @@ from ..dialects.kueue.jobs.train_job import RUNTIMES
 from ..dialects.kueue.objects import to_v1beta2
 from ..dialects.kueue.objects.versions import OLD_VERSIONS
 from ..dialects.kueue.objects.wire import GROUP
+from ..dialects.nrt import keys as nrt
 from ..dialects.pods import OwnerReference, daemon_of, names_ours, takes_room
 from ..model.mistake import InputError, Mistake
 from ..model.node import Node
+from ..model.numa import NodeZones
 from ..model.resources import ABSURD, Resources
 from ..model.topology import HOSTNAME
 from ..state.mirror import OtherPod
@@ -36,7 +38,7 @@ from .nodes import name_some
 from .pod_kinds import KindCache
 from .pods import FilePodSpec
 from .pool_form import is_pool, read_pool
-from .pool_nodes import nodes_of_pool, pods_of_pool
+from .pool_nodes import nodes_of_pool, pods_of_pool, zones_of_pool
 from .quantities import bad_quantities
 
 Raw = dict[str, Any]
@@ -117,12 +119,13 @@ class BoundPod(NamedTuple):
 class Manifests:
     """`objects` by API group and kind, jobs among them; `newest` is the latest time in any object.
 
-    `pods` are bound and have not ended. `is_live`: read from a running cluster, so there are no more objects to give.
-    `unread` are kinds of that cluster that the user may not list.
+    `pods` are bound and have not ended. `zones` are those of nodes in the compact form. `is_live`: read from a running
+    cluster, so there are no more objects to give. `unread` are kinds of that cluster that the user may not list.
     """
 
     nodes: dict[str, Node] = field(default_factory=dict)
     pods: list[BoundPod] = field(default_factory=list)
+    zones: list[NodeZones] = field(default_factory=list)
     objects: dict[Key, list[Found]] = field(default_factory=dict)
     newest: float | None = None
     is_live: bool = False
@@ -165,6 +168,7 @@ KEPT = frozenset(
     [
         *((GROUP, kind) for kind in _KUEUE),
         (maintenance.GROUP, maintenance.KIND),
+        (nrt.GROUP, nrt.KIND),
         ("", "Namespace"),
         ("", "LimitRange"),
         *((kind.group, kind.kind) for kind in VOLUME_KINDS),
@@ -410,6 +414,7 @@ class _Reader:
             for node in nodes_of_pool(pool):
                 if self._is_new(f"Node {node.name}", *NODE, node.name):
                     self._put_node(node, where)
+            self.found.zones += zones_of_pool(pool)
             for key, pod in pods_of_pool(pool):
                 self.found.pods.append(BoundPod(key, pod.node, "", (), by_topology=False, pod=pod))
         mistakes.check()

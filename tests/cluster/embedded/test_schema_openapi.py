@@ -65,7 +65,7 @@ def test_every_kind_says_what_it_is_for() -> None:
 
 
 def test_every_description_is_of_a_field_that_there_is() -> None:
-    groups = ("kueue.x-k8s.io", "v1beta2"), ("closeknit.dev", "v1alpha1")
+    groups = ("kueue.x-k8s.io", "v1beta2"), ("closeknit.dev", "v1alpha1"), ("topology.node.k8s.io", "v1alpha2")
     parts = {name: one for group in groups for name, one in openapi_v3(*group)["components"]["schemas"].items()}
     assert [path for path in FIELDS if field_at(parts, path) is None] == []
 

@@ -61,8 +61,7 @@ class ZoneExporter:
             now = None
         if now is not None:
             self._zones[name] = now
-        is_new = change.old is None or machine(change.object).is_silent != machine(change.old).is_silent
-        return (name,) if now != before or (now is not None and is_new) else ()
+        return (name,) if now != before or (now is not None and _is_back(change)) else ()
 
     def reconcile(self, store: Store, key: Hashable, now: float) -> Iterator[Step]:
         assert isinstance(key, str)
@@ -78,6 +77,11 @@ class ZoneExporter:
                 return
             self._since.pop(key, None)
             yield from _reported(store, node, zones, self.pods_by_node.pods(store, key))
+
+
+def _is_back(change: Change) -> bool:
+    """Whether the node is new, or no longer silent."""
+    return change.old is None or (machine(change.old).is_silent and not machine(change.object).is_silent)
 
 
 def _counts(pod: Raw | None, change: str) -> tuple[bool, Any]:
