@@ -208,3 +208,19 @@ def test_every_rule_is_in_the_reference() -> None:
     rows = {line.split(" | ")[1] for line in page.splitlines() if line.endswith("| CRD rule |")}
     messages = {rule.message for rules in RULES.values() for at_path in rules.values() for rule in at_path}
     assert rows == messages
+
+
+def test_the_definition_of_reports_names_its_approval_and_is_the_published_form() -> None:
+    found = next(one for one in definitions() if one["spec"]["group"] == "topology.node.k8s.io")
+    approved = "https://github.com/kubernetes/enhancements/pull/1870"
+    assert found["metadata"]["annotations"] == {"api-approved.kubernetes.io": approved}
+    assert (found["spec"]["scope"], found["spec"]["names"]["shortNames"]) == ("Cluster", ["node-res-topo"])
+    only = found["spec"]["versions"][0]
+    assert only["name"] == "v1alpha2"
+    assert "subresources" not in only
+    assert "additionalPrinterColumns" not in only
+    body = only["schema"]["openAPIV3Schema"]
+    assert body["required"] == ["zones"]
+    zone = body["properties"]["zones"]["items"]
+    assert zone["required"] == ["name", "type"]
+    assert zone["properties"]["resources"]["items"]["required"] == ["allocatable", "available", "capacity", "name"]

@@ -42,6 +42,7 @@ UNUSED = {
     "get leases.coordination.k8s.io": "the first leader finds none, which is no success; later ones read it",
     "get localqueues.kueue.x-k8s.io": RACED,
     "get mpijobs.kubeflow.org": RACED,
+    "get noderesourcetopologies.topology.node.k8s.io": "one report by name; the informer lists and watches all",
     "get pods": RACED,
     "get podtemplates": RACED,
     "get provisioningrequests.autoscaling.x-k8s.io": RACED,
