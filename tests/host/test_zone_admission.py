@@ -126,6 +126,17 @@ def test_a_controller_replaces_what_the_kubelet_refuses_again_and_again() -> Non
     assert "Running" not in {fates(lab)[name] for name in refused}
 
 
+@pytest.mark.parametrize(("more", "refused"), [({}, 3), ({"backoffLimitPerIndex": 5}, 3), ({"backoffLimit": 1}, 2)])
+def test_a_job_replaces_what_the_kubelet_refuses_with_backoff(more: dict[str, Any], refused: int) -> None:
+    """After 10 s, then 20 s, as far as its limits allow."""
+    lab = created(zoned("n1"), pod("a", 3), pod("b", 3))
+    template = {"metadata": {}, "spec": pod("x", 2)["spec"]}
+    spec = {"parallelism": 1, "completions": 1, "completionMode": "Indexed", "template": template, **more}
+    lab.create({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "x"}, "spec": spec})
+    lab.advance(40)
+    assert [fate for name, fate in fates(lab).items() if name.startswith("x-")] == [REFUSED] * refused
+
+
 # Reports
 
 

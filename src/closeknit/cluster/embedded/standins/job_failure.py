@@ -70,7 +70,7 @@ def restarts(pod: Raw) -> int:
 
 
 def ended_at(pod: Raw, now: float) -> float:
-    """When a pod ended; now if its status does not have the time."""
+    """When a pod ended. A pod that never started, because its kubelet refused it, counts from its creation."""
     times = [
         parse(ended["finishedAt"])
         for one in (pod.get("status") or {}).get("containerStatuses") or ()
@@ -80,6 +80,8 @@ def ended_at(pod: Raw, now: float) -> float:
         ready = condition(pod, "Ready")
         if ready is not None and ready.get("lastTransitionTime"):
             times.append(parse(ready["lastTransitionTime"]))
+    if not times and "creationTimestamp" in pod["metadata"]:
+        times.append(parse(pod["metadata"]["creationTimestamp"]))
     at = max(times, default=now)
     return now if int(now) == at else at
 
