@@ -6,7 +6,9 @@ import re
 
 import pytest
 
-from closeknit.dialects.simulated_zones import annotated_zones
+from closeknit.dialects.field import Field
+from closeknit.dialects.kueue.admin import check_node
+from closeknit.dialects.simulated_zones import NUMA, annotated_zones
 from closeknit.dialects.zone_holdings import bits, numbers
 from closeknit.numa.simulated import SimulatedZones
 
@@ -115,3 +117,16 @@ def test_sets_of_numbers_are_written_as_ranges(mask: int, text: str) -> None:
 def test_what_is_no_set_of_numbers_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"invalid literal|is not a range"):
         bits(text, 64)
+
+
+@pytest.mark.parametrize(
+    ("note", "says"), [("{zones: 2}", []), ("{zones: 0}", ["zones: is 0"]), ("{", ["neither JSON"])]
+)
+def test_an_annotation_that_the_kubelet_would_ignore_is_a_warning_of_check(note: str, says: list[str]) -> None:
+    room = {"cpu": "8", "memory": "32Gi"}
+    meta = {"name": "n", "annotations": {NUMA: note}}
+    node = Field.root({"metadata": meta, "status": {"allocatable": room, "capacity": room}})
+    check_node(node)
+    assert node.report.mistakes == ()
+    assert [text for text in says if any(text in str(one) for one in node.report.warnings)] == says
+    assert len(node.report.warnings) == len(says)
