@@ -7,97 +7,52 @@ What decides and is not reported is named in `unknown`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 
-from ..model.numa import NodeZones, Zone
-from ..model.resources import CPU, MEMORY
-from .admission import KubeletSettings, Machine, NodeAdmission
-from .cpus import CpuPlaces
-from .demand import HUGE_PAGES, MILLI
-from .masks import mask_of
+from ..model.numa import NodeZones
+from ..model.resources import CPU
+from .admission import NodeAdmission
+from .layout import CLOSEST, MOST_ZONES, STATIC, KubeletRules
+from .resource_kinds import is_affine, is_native
+from .zone_state import kubelet_of, state_of_report
 
-CLOSEST = "prefer-closest-numa-nodes"
-MOST_ZONES = 10
-"""The zones of which all sets are tried; a machine with more memory zones is not asked about memory."""
+BY_CPU_ID = {
+    "full-pcpus-only": "which CPUs share a core",
+    "align-by-socket": "which zones share a socket",
+    "distribute-cpus-across-numa": "how CPUs of several zones are divided",
+    "prefer-align-cpus-by-uncorecache": "which CPUs share a cache",
+}
+"""Options of the CPU manager that go by more than counts, and what they go by."""
 
 
-def reported_admission(node: NodeZones) -> NodeAdmission:
+def reported_admission(node: NodeZones, rules: KubeletRules = STATIC) -> NodeAdmission:
     """The kubelet of a node, with everything taken that its report says is taken."""
-    zones = {zone.id: zone for zone in node.zones}
-    cpus = {at: zone for at, zone in zones.items() if CPU in zone.resources}
-    memory = {at: _memory(zone) for at, zone in zones.items() if _memory(zone)}
-    manager = node.manager
-    settings = KubeletSettings(
-        manager.policy,
-        manager.scope,
-        manager.option(CLOSEST) == "true",
-        pins_cpus=0 < len(cpus) <= MOST_ZONES,
-        pins_memory=0 < len(memory) <= MOST_ZONES,
-    )
-    places, reserved, taken = _cpus(cpus)
-    devices = _devices(zones)
-    distances = {at: [zone.cost(other) for other in range(max(zones) + 1)] for at, zone in zones.items()}
-    sizes = {
-        at: {name: zone.resources[name].allocatable for name in memory[at]}
-        for at, zone in zones.items()
-        if at in memory
-    }
-    machine = Machine(
-        places, sizes, {name: dict(total) for name, (total, _) in devices.items()}, reserved, distances, tuple(zones)
-    )
-    kubelet = NodeAdmission(machine, settings)
-    kubelet.occupy(taken, memory, {name: used for name, (_, used) in devices.items()})
-    return kubelet
+    return kubelet_of(state_of_report(node, rules))
 
 
-def unknown(node: NodeZones) -> list[str]:
+def unknown(node: NodeZones, rules: KubeletRules = STATIC) -> list[str]:
     """What may decide about this node's admissions and is not in its report."""
     found = []
-    if node.manager.policy != "none" and node.manager.option(CLOSEST) is None and len(node.zones) > 2:
+    if node.manager.policy != "none" and rules.option(node, CLOSEST) is None and len(node.zones) > 2:
         found.append(f"whether {CLOSEST} is on")
-    if any(
+    if rules.pins_memory and any(
         one.available < one.allocatable
         for zone in node.zones
         for name, one in zone.resources.items()
-        if _is_memory(name)
+        if _is_memory(name) and name not in rules.ignored
     ):
         found.append("which zones share memory")
-    if len([zone for zone in node.zones if _memory(zone)]) > MOST_ZONES:
-        found.append(f"memory of more than {MOST_ZONES} zones")
-    return found
+    found += [what for option, what in BY_CPU_ID.items() if rules.option(node, option) == "true"]
+    return found + [f"{what} of more than {MOST_ZONES} zones" for what in _in_many_zones(node, rules)]
+
+
+def _in_many_zones(node: NodeZones, rules: KubeletRules) -> Iterator[str]:
+    listed = [name for zone in node.zones for name in zone.resources if name not in rules.ignored]
+    if rules.pins_memory and sum(1 for zone in node.zones if any(map(_is_memory, zone.resources))) > MOST_ZONES:
+        yield "memory"
+    names = sorted({name for name in listed if not is_native(name) or (name == CPU and rules.pins_cpus)})
+    yield from (name for name in names if listed.count(name) > MOST_ZONES)
 
 
 def _is_memory(name: str) -> bool:
-    return name == MEMORY or name.startswith(HUGE_PAGES)
-
-
-def _memory(zone: Zone) -> dict[str, int]:
-    """Memory and huge pages that are taken in a zone."""
-    return {name: max(0, one.allocatable - one.available) for name, one in zone.resources.items() if _is_memory(name)}
-
-
-def _cpus(zones: Mapping[int, Zone]) -> tuple[CpuPlaces, int, int]:
-    """CPUs with numbers of ours, those that are reserved, and those that are taken."""
-    places, reserved, taken, first = {}, 0, 0, 0
-    for at, zone in sorted(zones.items()):
-        capacity, allocatable, available = (amount // MILLI for amount in zone.resources[CPU])
-        capacity = max(capacity, allocatable)
-        places[at] = mask_of(range(first, first + capacity))
-        used = first + capacity - allocatable
-        reserved |= mask_of(range(first, used))
-        taken |= mask_of(range(used, used + max(0, allocatable - available)))
-        first += capacity
-    cores = tuple(1 << cpu for cpu in range(first))
-    return CpuPlaces(places, cores, tuple(places.values())), reserved, taken
-
-
-def _devices(zones: Mapping[int, Zone]) -> dict[str, tuple[dict[int, int], dict[int, int]]]:
-    """Devices in all and those that are taken, by resource and zone."""
-    found: dict[str, tuple[dict[int, int], dict[int, int]]] = {}
-    for at, zone in zones.items():
-        for name, one in zone.resources.items():
-            if name != CPU and not _is_memory(name):
-                total, used = found.setdefault(name, ({}, {}))
-                total[1 << at] = one.allocatable
-                used[1 << at] = max(0, one.allocatable - one.available)
-    return found
+    return name != CPU and is_affine(name)
