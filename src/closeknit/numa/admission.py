@@ -11,8 +11,9 @@ nothing behind.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from ..model.container import Container
 from ..model.numa import TopologyPolicy, TopologyScope
@@ -25,7 +26,7 @@ from .hints import Hint, groups_of
 from .masks import Distances, zones_of
 from .memory_manager import MemoryManager
 from .merge import Merger
-from .refusal import AFFINITY, LOCALITY, AdmissionRefusal
+from .refusal import AFFINITY, LOCALITY, AdmissionRefusal, against_own_policy
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,23 @@ class Verdict:
         return not self.reason
 
 
+class Asked(NamedTuple):
+    """CPUs, memory and devices that the managers give to one container, or to the whole pod."""
+
+    cpus: int
+    memory: dict[str, int]
+    devices: dict[str, int]
+
+
+def asked(settings: KubeletSettings, registered: Collection[str], pod: PodDemand, container: Container | None) -> Asked:
+    """What a container, or with None the whole pod, asks of a kubelet with these devices."""
+    if container is None:
+        cpus, memory, devices = pod.pod_cpus(), pod.pod_memory(), pod.pod_devices(registered)
+    else:
+        cpus, memory, devices = pod.cpus(container), pod.memory(container), device_limits(container, registered)
+    return Asked(cpus if settings.pins_cpus else 0, memory if settings.pins_memory else {}, devices)
+
+
 class NodeAdmission:
     def __init__(self, machine: Machine, settings: KubeletSettings) -> None:
         self.settings = settings
@@ -114,21 +132,20 @@ class NodeAdmission:
 
     def _aligned(self, pod: PodDemand, container: Container | None) -> Hint | AdmissionRefusal:
         """The hint for a container, or for the whole pod."""
-        if self.settings.policy == "none":
-            return self.merger.merge(())
+        policy = self.settings.policy
+        if policy == "none":
+            return against_own_policy(pod.policy, policy) if pod.policy else self.merger.merge(())
         cpus, memory, devices = self._asked(pod, container)
-        answers = (self.devices.hints(devices), self.cpus.hints(cpus), self.memory.hints(memory))
-        hint = self.merger.merge(groups_of(answers))
-        return hint if self.merger.admits(hint) else AdmissionRefusal(AFFINITY, LOCALITY)
+        groups = groups_of((self.devices.hints(devices), self.cpus.hints(cpus), self.memory.hints(memory)))
+        hint = self.merger.merge(groups)
+        if not self.merger.admits(hint):
+            return AdmissionRefusal(AFFINITY, LOCALITY)
+        if pod.policy and not replace(self.merger, policy=pod.policy).merge(groups).preferred:
+            return against_own_policy(pod.policy, policy)
+        return hint
 
-    def _asked(self, pod: PodDemand, container: Container | None) -> tuple[int, dict[str, int], dict[str, int]]:
-        """CPUs, memory and devices of a container, or of the whole pod."""
-        if container is None:
-            cpus, memory, devices = pod.pod_cpus(), pod.pod_memory(), pod.pod_devices(self.devices.total)
-        else:
-            cpus, memory = pod.cpus(container), pod.memory(container)
-            devices = device_limits(container, self.devices.total)
-        return cpus if self.settings.pins_cpus else 0, memory if self.settings.pins_memory else {}, devices
+    def _asked(self, pod: PodDemand, container: Container | None) -> Asked:
+        return asked(self.settings, self.devices.total, pod, container)
 
     def _allocate(self, uid: str, pod: PodDemand, container: Container, hint: Hint) -> AdmissionRefusal | None:
         cpus, memory, devices = self._asked(pod, container)

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from ..model.container import Amounts, Container, Kind, Needs, QoS, qos_class
+from ..model.numa import TopologyPolicy
 from ..model.resources import CPU, MEMORY
 
 MILLI = 1000
@@ -21,18 +22,27 @@ class PodDemand:
     """Containers in start order, pod-level resources, and the QoS class that Kubernetes gave the pod.
 
     `managed` tells whether the kubelet's managers handle pod-level resources; where they do not, a pod that has some
-    gets no CPUs or memory of its own.
+    gets no CPUs or memory of its own. `policy` is one that the pod asks for itself: where the node's kubelet would admit
+    it on zones that this policy refuses, it counts as refused. A kubelet with the policy none aligns nothing and can
+    promise nothing, so no such pod goes there.
     """
 
     containers: tuple[Container, ...]
     pod_level: Needs | None = None
     qos: QoS = "BestEffort"
     managed: bool = False
+    policy: TopologyPolicy | None = None
 
     @classmethod
-    def of(cls, containers: Iterable[Container], pod_level: Needs | None = None, managed: bool = False) -> PodDemand:
+    def of(
+        cls,
+        containers: Iterable[Container],
+        pod_level: Needs | None = None,
+        managed: bool = False,
+        policy: TopologyPolicy | None = None,
+    ) -> PodDemand:
         every = tuple(containers)
-        return cls(every, pod_level, qos_class(every, pod_level), managed)
+        return cls(every, pod_level, qos_class(every, pod_level), managed, policy)
 
     @property
     def is_pinned(self) -> bool:

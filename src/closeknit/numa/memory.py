@@ -87,7 +87,7 @@ def _is_bound(zones: Zones, mask: int) -> bool:
 
 def choose(zones: Zones, request: Amounts, reusable: Reusable, hint: Hint) -> int | str:
     """The zones of a container: those of its hint, or more where these have too little; or why it gets none."""
-    mask, preferred = hint
+    mask, preferred = None if hint.mask is None else hint.mask & mask_of(zones), hint.preferred
     for needed, none, no_preferred in (
         (mask is None, NO_DEFAULT, "failed to find the default preferred hint"),
         (True, NO_EXTENSION, "failed to find the extended preferred hint"),

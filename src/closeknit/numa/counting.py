@@ -1,0 +1,120 @@
+"""How many pods of a demand the kubelets of a family admit one after another, all states at a time.
+
+Each pod is admitted on every row that admitted the one before. A step first looks for a single zone that every resource
+prefers, which is all that single-numa-node ever takes; rows without one go through sets of zones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .hint_columns import Hints, hints_of
+from .merge_columns import merged
+from .take_columns import give_over_several
+from .zone_batch import Batch
+from .zone_columns import BoolArray, Family, FloatArray, IntArray
+from .zone_plan import Ask, Plan, Step
+
+
+def admit_on(batch: Batch, plan: Plan) -> BoolArray:
+    """Admit one pod on every row; which of them do."""
+    batch.begin_pod(plan)
+    good = np.ones(len(batch), np.bool_)
+    for step in plan.steps:
+        zone = batch.single_zone(plan, step.hint)
+        alone, others = np.flatnonzero(good & (zone >= 0)), np.flatnonzero(good & (zone < 0))
+        for kind, ask in step.takes:
+            batch.give(plan, kind, ask, alone, zone[alone])
+        if plan.policy == "single-numa-node" or not len(others):
+            good[others] = False
+        else:
+            part = batch.rows(others)
+            good[others] = _over_several(part, plan, step)
+            batch.put(others, part)
+    return good
+
+
+def _over_several(batch: Batch, plan: Plan, step: Step) -> BoolArray:
+    """Align a step on sets of zones and give to its containers; for each row whether that succeeds."""
+    sets = plan.sets
+    if sets is None:
+        batch.doubtful[:] = True
+        return np.zeros(len(batch), np.bool_)
+    hints = hints_of(batch, plan, sets, step.hint)
+    column, preferred = merged(sets, hints, plan.policy == "restricted")
+    batch.doubtful |= _has_memory_for_no_set(batch, step.hint, hints)
+    good = column >= 0
+    for kind, ask in step.takes:
+        rows = np.flatnonzero(good)
+        good[rows] = give_over_several(batch, plan, sets, kind, ask, rows, column[rows], preferred[rows])
+    return good
+
+
+def _has_memory_for_no_set(batch: Batch, ask: Ask, hints: Sequence[Hints]) -> BoolArray:
+    """Rows with enough memory, but only in zones whose groups contradict each other."""
+    enough = np.logical_or.reduce([one.open for one in hints])
+    for slot, size in ask.memory.items():
+        enough &= batch.free[slot].sum(axis=1) >= size
+    return enough
+
+
+def counts_of(family: Family, plan: Plan, rows: IntArray, most: IntArray) -> IntArray:
+    """How many pods each row admits, at most `most`; -1 where that is left to the kubelet of `admission`."""
+    if plan.is_impossible:
+        return np.zeros(len(rows), np.int64)
+    if not plan.is_regular:
+        return np.full(len(rows), -1, np.int64)
+    batch, counts = Batch.of(family, plan, rows), np.zeros(len(rows), np.int64)
+    most = most if plan.reuses else np.minimum(most, _by_totals(batch, plan))
+    there = np.flatnonzero(most > 0)
+    batch = batch.rows(there)
+    while len(there):
+        good = admit_on(batch, plan)
+        counts[there] += good
+        counts[there[batch.doubtful]] = -1
+        on = np.flatnonzero(good & ~batch.doubtful & (counts[there] < most[there]))
+        there, batch = there[on], batch.rows(on)
+    return counts
+
+
+def _by_totals(batch: Batch, plan: Plan) -> IntArray:
+    """How many pods there are resources for, wherever these are."""
+    found = np.full(len(batch), np.inf)
+    for slot in range(len(plan.slots)):
+        size = sum(take.all.get(slot, 0) for step in plan.steps for _, take in step.takes)
+        if size:
+            found = np.minimum(found, batch.free[slot].sum(axis=1) // size)
+    return found.astype(np.int64)
+
+
+class Costs(NamedTuple):
+    """What the first pod of a demand costs on each node: the less the better, the first column first.
+
+    The number of zones that it uses, their mean distance, and how many of them nothing else uses. -1 zones where the
+    node does not admit it.
+    """
+
+    zones: IntArray
+    distance: FloatArray
+    broken: IntArray
+
+
+def costs_of(family: Family, plan: Plan, rows: IntArray) -> Costs:
+    before = Batch.of(family, plan, rows)
+    after = before.rows(np.arange(len(rows)))
+    good = admit_on(after, plan)
+    used = (before.free > after.free).any(axis=0) & good[:, None]
+    whole = (family.free[:, rows] >= family.limit[:, rows]).all(axis=0)[:, plan.zones]
+    count = used.sum(axis=1)
+    near = _distances(family, plan)[family.near[rows]]
+    apart = np.einsum("ri,rij,rj->r", used, near, used) / np.maximum(1, count) ** 2
+    return Costs(np.where(good & ~after.doubtful, count, -1), apart, (used & whole).sum(axis=1))
+
+
+def _distances(family: Family, plan: Plan) -> FloatArray:
+    """Layouts by zones by zones."""
+    ids = [family.key.zones[zone] for zone in plan.zones]
+    return np.array([[[known[one][other] for other in ids] for one in ids] for known in family.distances], np.float64)
