@@ -12,11 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from .hint_columns import Hints, hints_of
-from .merge_columns import merged
+from .merge_columns import ROWS, merged
+from .near_columns import common_size, near_columns
+from .packed_fit import pack
 from .take_columns import give_over_several
 from .zone_batch import Batch
 from .zone_columns import BoolArray, Family, FloatArray, IntArray
-from .zone_plan import Ask, Plan, Step
+from .zone_plan import Ask, Plan, Step, ZoneSets
 
 
 def admit_on(batch: Batch, plan: Plan) -> BoolArray:
@@ -43,13 +45,52 @@ def _over_several(batch: Batch, plan: Plan, step: Step) -> BoolArray:
     if sets is None:
         batch.doubtful[:] = True
         return np.zeros(len(batch), np.bool_)
+    if plan.reuses:
+        return _by_sets(batch, plan, sets, step)
+    if plan.policy == "restricted":
+        return _restricted(batch, plan, step)
+    column = near_columns(batch, plan, step.hint)
+    near, others = np.flatnonzero(column >= 0), np.flatnonzero(column < 0)
+    good = np.zeros(len(batch), np.bool_)
+    good[near] = _give_all(batch, plan, sets, step, near, column[near], np.zeros(len(near), np.bool_))
+    for at in range(0, len(others), ROWS):
+        rows = others[at : at + ROWS]
+        part = batch.rows(rows)
+        good[rows] = _by_sets(part, plan, sets, step)
+        batch.put(rows, part)
+    return good
+
+
+def _restricted(batch: Batch, plan: Plan, step: Step) -> BoolArray:
+    """Only sets of as many zones as each resource needs at least will do, if that is one number for all of them."""
+    size = common_size(batch, plan, step.hint)
+    good = np.zeros(len(batch), np.bool_)
+    for zones in np.unique(size[size > 1]).tolist():
+        rows = np.flatnonzero(size == zones)
+        part = batch.rows(rows)
+        good[rows] = _by_sets(part, plan, plan.sets_of(zones), step)
+        batch.put(rows, part)
+    return good
+
+
+def _by_sets(batch: Batch, plan: Plan, sets: ZoneSets, step: Step) -> BoolArray:
     hints = hints_of(batch, plan, sets, step.hint)
     column, preferred = merged(sets, hints, plan.policy == "restricted")
     batch.doubtful |= _has_memory_for_no_set(batch, step.hint, hints)
+    rows = np.flatnonzero(column >= 0)
     good = column >= 0
+    good[rows] = _give_all(batch, plan, sets, step, rows, column[rows], preferred[rows])
+    return good
+
+
+def _give_all(
+    batch: Batch, plan: Plan, sets: ZoneSets, step: Step, rows: IntArray, column: IntArray, preferred: BoolArray
+) -> BoolArray:
+    """Give to each container of a step; for each of the rows whether there is enough for all of them."""
+    good = np.ones(len(rows), np.bool_)
     for kind, ask in step.takes:
-        rows = np.flatnonzero(good)
-        good[rows] = give_over_several(batch, plan, sets, kind, ask, rows, column[rows], preferred[rows])
+        on = np.flatnonzero(good)
+        good[on] = give_over_several(batch, plan, sets, kind, ask, rows[on], column[on], preferred[on])
     return good
 
 
@@ -71,6 +112,11 @@ def counts_of(family: Family, plan: Plan, rows: IntArray, most: IntArray) -> Int
     most = most if plan.reuses else np.minimum(most, _by_totals(batch, plan))
     there = np.flatnonzero(most > 0)
     batch = batch.rows(there)
+    packed = pack(batch, plan, most[there])
+    if packed is not None:
+        counts[there] = packed
+        on = np.flatnonzero((packed < most[there]) & _may_span(batch, plan))
+        there, batch = there[on], batch.rows(on)
     while len(there):
         good = admit_on(batch, plan)
         counts[there] += good
@@ -78,6 +124,17 @@ def counts_of(family: Family, plan: Plan, rows: IntArray, most: IntArray) -> Int
         on = np.flatnonzero(good & ~batch.doubtful & (counts[there] < most[there]))
         there, batch = there[on], batch.rows(on)
     return counts
+
+
+def _may_span(batch: Batch, plan: Plan) -> BoolArray:
+    """Rows on which more pods may be admitted than those with each step in a single zone."""
+    may = (batch.group != 1 << np.arange(batch.group.shape[1])).any(axis=1)
+    if plan.policy == "best-effort":
+        may[:] = True
+    elif plan.policy == "restricted":
+        sizes = [common_size(batch, plan, step.hint) for step in plan.steps]
+        may |= (np.max(sizes, axis=0) > 1) & (np.min(sizes, axis=0) > 0)
+    return may
 
 
 def _by_totals(batch: Batch, plan: Plan) -> IntArray:

@@ -22,9 +22,9 @@ class PodDemand:
     """Containers in start order, pod-level resources, and the QoS class that Kubernetes gave the pod.
 
     `managed` tells whether the kubelet's managers handle pod-level resources; where they do not, a pod that has some
-    gets no CPUs or memory of its own. `policy` is one that the pod asks for itself: where the node's kubelet would admit
-    it on zones that this policy refuses, it counts as refused. A kubelet with the policy none aligns nothing and can
-    promise nothing, so no such pod goes there.
+    gets no CPUs or memory of its own. `policy` is one that the pod asks for itself: where the node's kubelet would
+    admit it on zones that this policy refuses, it counts as refused. A kubelet with the policy none aligns nothing and
+    can promise nothing, so no such pod goes there.
     """
 
     containers: tuple[Container, ...]

@@ -18,7 +18,10 @@ from .zone_plan import Ask, Plan
 
 @dataclass
 class Batch:
-    """Slots by rows by zones. `left` and `again` are what init containers leave: `again` by set of zones, for memory."""
+    """Slots by rows by zones. Init containers leave `left` and, of memory, by set of zones, `again`.
+
+    `doubtful` rows are beyond these rules.
+    """
 
     free: FloatArray
     size: FloatArray

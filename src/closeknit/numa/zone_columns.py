@@ -59,7 +59,7 @@ class Family:
         self.free, self.size, self.limit = (np.zeros(shape) for _ in range(3))
         self.group = np.zeros(shape[1:], np.int64)
         self.busy = np.zeros(shape[1:], np.bool_)
-        self.near = np.zeros(0, np.int32)
+        self.near = np.zeros(0, np.int64)
         self.distances: dict[tuple[tuple[float, ...], ...], int] = {}
 
     def put(self, row: int, state: ZoneState) -> None:
@@ -112,8 +112,8 @@ class ZoneColumns:
         self._keys: dict[Layout, int] = {}
         self._unused: list[list[int]] = []
         self._rows: list[int] = []
-        self.family = np.zeros(0, np.int32)
-        self.row = np.zeros(0, np.int32)
+        self.family = np.zeros(0, np.int64)
+        self.row = np.zeros(0, np.int64)
 
     def put(self, number: int, state: ZoneState) -> None:
         if number >= self.row.size:

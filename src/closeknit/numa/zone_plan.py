@@ -74,6 +74,15 @@ class Plan:
         """Whether an init container leaves something to the containers after it."""
         return any(kind == "init" for step in self.steps for kind, _ in step.takes)
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether the containers of each step get just what was aligned for them together."""
+        return not self.reuses and all(
+            size == sum(take.all.get(slot, 0) for _, take in step.takes)
+            for step in self.steps
+            for slot, size in step.hint.all.items()
+        )
+
     @cached_property
     def order(self) -> IntArray:
         """The zones, the one that is preferred first."""
@@ -84,6 +93,15 @@ class Plan:
     def sets(self) -> ZoneSets | None:
         """Every set of these zones; None if there are too many."""
         return ZoneSets.of(self) if len(self.zones) <= MOST_ZONES else None
+
+    def sets_of(self, size: int) -> ZoneSets:
+        """The sets of so many zones."""
+        sets = self.sets
+        assert sets is not None
+        which = sets.sizes == size
+        by_set = (sets.masks, sets.sizes, sets.member, sets.within, sets.fitness)
+        masks, sizes, member, within, fitness = (one[..., which] for one in by_set)
+        return ZoneSets(masks, sizes, member, within, fitness, sets.rank, sets.column)
 
 
 @dataclass(frozen=True)
