@@ -63,7 +63,7 @@ def _over_several(batch: Batch, plan: Plan, step: Step) -> BoolArray:
 
 def _restricted(batch: Batch, plan: Plan, step: Step) -> BoolArray:
     """Only sets of as many zones as each resource needs at least will do, if that is one number for all of them."""
-    size = common_size(batch, plan, step.hint)
+    size = common_size(batch, step.hint)
     good = np.zeros(len(batch), np.bool_)
     for zones in np.unique(size[size > 1]).tolist():
         rows = np.flatnonzero(size == zones)
@@ -111,7 +111,7 @@ def counts_of(family: Family, plan: Plan, rows: IntArray, most: IntArray) -> Int
     batch, counts = Batch.of(family, plan, rows), np.zeros(len(rows), np.int64)
     most = most if plan.reuses else np.minimum(most, _by_totals(batch, plan))
     there = np.flatnonzero(most > 0)
-    batch = batch.rows(there)
+    batch = batch if len(there) == len(batch) else batch.rows(there)
     packed = pack(batch, plan, most[there])
     if packed is not None:
         counts[there] = packed
@@ -128,11 +128,11 @@ def counts_of(family: Family, plan: Plan, rows: IntArray, most: IntArray) -> Int
 
 def _may_span(batch: Batch, plan: Plan) -> BoolArray:
     """Rows on which more pods may be admitted than those with each step in a single zone."""
-    may = (batch.group != 1 << np.arange(batch.group.shape[1])).any(axis=1)
     if plan.policy == "best-effort":
-        may[:] = True
-    elif plan.policy == "restricted":
-        sizes = [common_size(batch, plan, step.hint) for step in plan.steps]
+        return np.ones(len(batch), np.bool_)
+    may: BoolArray = (batch.group != 1 << np.arange(batch.group.shape[1])).any(axis=1)
+    if plan.policy == "restricted":
+        sizes = [common_size(batch, step.hint) for step in plan.steps]
         may |= (np.max(sizes, axis=0) > 1) & (np.min(sizes, axis=0) > 0)
     return may
 
@@ -143,7 +143,7 @@ def _by_totals(batch: Batch, plan: Plan) -> IntArray:
     for slot in range(len(plan.slots)):
         size = sum(take.all.get(slot, 0) for step in plan.steps for _, take in step.takes)
         if size:
-            found = np.minimum(found, batch.free[slot].sum(axis=1) // size)
+            found = np.minimum(found, batch.free[slot] @ np.ones(batch.free.shape[2]) / size)
     return found.astype(np.int64)
 
 

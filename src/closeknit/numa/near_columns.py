@@ -14,7 +14,7 @@ from .zone_columns import BoolArray, FloatArray, IntArray
 from .zone_plan import Ask, Plan
 
 
-def common_size(batch: Batch, plan: Plan, ask: Ask) -> IntArray:
+def common_size(batch: Batch, ask: Ask) -> IntArray:
     """The least number of zones, if it is the same for all resources, on each row; 0 if it is not.
 
     Memory and huge pages have one number, the largest.

@@ -37,7 +37,8 @@ class Field:
 def pack(batch: Batch, plan: Plan, most: IntArray) -> IntArray | None:
     """How many pods each row admits in single zones, each step in one; the batch is then as after these.
 
-    None if the demand is not one for this: init containers, more than eight zones, amounts that do not fit.
+    None if the demand is not one for this: init containers, more than eight zones, amounts that do not fit. Rows with
+    groups of zones get none.
     """
     needs = {slot: [int(step.hint.all.get(slot, 0)) for step in plan.steps] for slot in range(len(plan.slots))}
     fields = [Field(slot, of) for slot, of in needs.items() if any(of)]
@@ -52,7 +53,8 @@ def pack(batch: Batch, plan: Plan, most: IntArray) -> IntArray | None:
     ]
     most = np.where(_is_grouped(batch, plan), 0, most)
     counts = _filled(words, guards, allowed, takes, most)
-    _write_back(batch, plan, fields, words, pods)
+    if plan.policy != "single-numa-node":
+        _write_back(batch, plan, fields, words, pods)
     return counts
 
 
@@ -77,8 +79,10 @@ def _lanes(plan: Plan, by_zone: BoolArray) -> BoolArray:
 
 
 def _cut(batch: Batch, plan: Plan, one: Field, pods: int) -> IntArray:
-    units: IntArray = (batch.free[one.slot][:, plan.order] // one.unit).astype(np.int64)
-    return np.clip(units, 0, one.cut(pods))
+    """What is free in units; exact, as amounts below 2**49 leave a quotient's distance to the next integer visible."""
+    free = np.minimum(batch.free[one.slot], one.cut(pods) * one.unit)
+    units: IntArray = (free if one.unit == 1 else free / one.unit).astype(np.int64)
+    return plan.ordered(units)
 
 
 def _words(batch: Batch, plan: Plan, fields: list[Field], pods: int) -> tuple[list[IntArray], list[int]]:

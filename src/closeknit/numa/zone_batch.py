@@ -8,19 +8,23 @@ stays in the arrays with whatever it was given, until its pod is over.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..model.container import Kind
 from .zone_columns import BoolArray, Family, FloatArray, IntArray
 from .zone_plan import Ask, Plan
+
+Number = TypeVar("Number", np.float64, np.int64, np.bool_)
 
 
 @dataclass
 class Batch:
     """Slots by rows by zones. Init containers leave `left` and, of memory, by set of zones, `again`.
 
-    `doubtful` rows are beyond these rules.
+    `doubtful` rows are beyond these rules. Where no set of several zones is ever looked at, `size` is `free`.
     """
 
     free: FloatArray
@@ -33,22 +37,24 @@ class Batch:
 
     @classmethod
     def of(cls, family: Family, plan: Plan, rows: IntArray) -> Batch:
-        at = np.ix_(plan.slots, rows, plan.zones)
-        free = family.free[at]
-        group = np.zeros(free.shape[1:], np.int64)
+        def part(columns: FloatArray) -> FloatArray:
+            return _zones(columns[list(plan.slots)][:, rows], plan)
+
+        free, group, busy = part(family.free), family.group[rows], _zones(family.busy[rows], plan)
+        mapped = np.zeros(busy.shape, np.int64)
         for position, zone in enumerate(plan.zones):
-            group |= (family.group[np.ix_(rows, plan.zones)] >> zone & 1) << position
-        busy = family.busy[np.ix_(rows, plan.zones)]
+            mapped |= (_zones(group, plan) >> zone & 1) << position
+        size = free if plan.policy == "single-numa-node" else part(family.size)
         empty = np.zeros((*free.shape[:2], 0))
-        return cls(free, family.size[at], group, busy, empty, empty, np.zeros(len(rows), np.bool_))
+        return cls(free, size, mapped, busy, empty, empty, np.zeros(len(rows), np.bool_))
 
     def __len__(self) -> int:
         return self.free.shape[1]
 
     def rows(self, which: BoolArray | IntArray) -> Batch:
         """A copy of these rows."""
-        by_slot = (one[:, which] for one in (self.free, self.size, self.left, self.again))
-        free, size, left, again = by_slot
+        free, left, again = (one[:, which] for one in (self.free, self.left, self.again))
+        size = free if self.size is self.free else self.size[:, which]
         return Batch(free, size, self.group[which], self.busy[which], left, again, self.doubtful[which])
 
     def put(self, which: IntArray, other: Batch) -> None:
@@ -103,6 +109,7 @@ class Batch:
             self.busy[rows, zone] = True
 
 
-def taken_in(before: Batch, after: Batch) -> BoolArray:
-    """Rows by zones: where something was taken between the two."""
-    return (before.free > after.free).any(axis=0)
+def _zones(columns: NDArray[Number], plan: Plan) -> NDArray[Number]:
+    """The zones of a plan, in the last dimension."""
+    every = plan.zones == tuple(range(columns.shape[-1]))
+    return columns if every else columns[..., list(plan.zones)]

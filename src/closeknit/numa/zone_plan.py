@@ -89,6 +89,10 @@ class Plan:
         ids = range(len(self.zones))
         return np.array(sorted(ids, key=lambda zone: self.merger.fitness(1 << zone)), np.int64)
 
+    def ordered(self, columns: IntArray) -> IntArray:
+        """Columns of zones, the one that is preferred first."""
+        return columns if (self.order == np.arange(self.order.size)).all() else columns[:, self.order]
+
     @cached_property
     def sets(self) -> ZoneSets | None:
         """Every set of these zones; None if there are too many."""
