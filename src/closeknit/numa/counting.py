@@ -13,9 +13,9 @@ import numpy as np
 
 from .hint_columns import Hints, hints_of
 from .merge_columns import ROWS, merged
-from .near_columns import common_size, near_columns
+from .near_columns import common_size, near_columns, with_enough
 from .packed_fit import pack
-from .take_columns import give_over_several
+from .take_columns import give_near, give_over_several
 from .zone_batch import Batch
 from .zone_columns import BoolArray, Family, FloatArray, IntArray
 from .zone_plan import Ask, Plan, Step, ZoneSets
@@ -52,7 +52,7 @@ def _over_several(batch: Batch, plan: Plan, step: Step) -> BoolArray:
     column = near_columns(batch, plan, step.hint)
     near, others = np.flatnonzero(column >= 0), np.flatnonzero(column < 0)
     good = np.zeros(len(batch), np.bool_)
-    good[near] = _give_all(batch, plan, sets, step, near, column[near], np.zeros(len(near), np.bool_))
+    good[near] = _give_all(batch, plan, sets, step, near, column[near], np.zeros(len(near), np.bool_), True)
     for at in range(0, len(others), ROWS):
         rows = others[at : at + ROWS]
         part = batch.rows(rows)
@@ -66,7 +66,7 @@ def _restricted(batch: Batch, plan: Plan, step: Step) -> BoolArray:
     size = common_size(batch, step.hint)
     good = np.zeros(len(batch), np.bool_)
     for zones in np.unique(size[size > 1]).tolist():
-        rows = np.flatnonzero(size == zones)
+        rows = with_enough(batch, step.hint, np.flatnonzero(size == zones), zones)
         part = batch.rows(rows)
         good[rows] = _by_sets(part, plan, plan.sets_of(zones), step)
         batch.put(rows, part)
@@ -84,13 +84,21 @@ def _by_sets(batch: Batch, plan: Plan, sets: ZoneSets, step: Step) -> BoolArray:
 
 
 def _give_all(
-    batch: Batch, plan: Plan, sets: ZoneSets, step: Step, rows: IntArray, column: IntArray, preferred: BoolArray
+    batch: Batch,
+    plan: Plan,
+    sets: ZoneSets,
+    step: Step,
+    rows: IntArray,
+    column: IntArray,
+    preferred: BoolArray,
+    near: bool = False,
 ) -> BoolArray:
     """Give to each container of a step; for each of the rows whether there is enough for all of them."""
     good = np.ones(len(rows), np.bool_)
     for kind, ask in step.takes:
         on = np.flatnonzero(good)
-        good[on] = give_over_several(batch, plan, sets, kind, ask, rows[on], column[on], preferred[on])
+        give = give_near if near else give_over_several
+        good[on] = give(batch, plan, sets, kind, ask, rows[on], column[on], preferred[on])
     return good
 
 
@@ -112,10 +120,11 @@ def counts_of(family: Family, plan: Plan, rows: IntArray, most: IntArray) -> Int
     most = most if plan.reuses else np.minimum(most, _by_totals(batch, plan))
     there = np.flatnonzero(most > 0)
     batch = batch if len(there) == len(batch) else batch.rows(there)
-    packed = pack(batch, plan, most[there])
+    may_span = _may_span(batch, plan)
+    packed = pack(batch, plan, most[there], may_span.any())
     if packed is not None:
         counts[there] = packed
-        on = np.flatnonzero((packed < most[there]) & _may_span(batch, plan))
+        on = np.flatnonzero((packed < most[there]) & may_span)
         there, batch = there[on], batch.rows(on)
     while len(there):
         good = admit_on(batch, plan)

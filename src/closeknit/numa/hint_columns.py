@@ -40,7 +40,12 @@ def _counted(batch: Batch, plan: Plan, sets: ZoneSets, slot: int, size: int) -> 
 
 
 def _least(batch: Batch, plan: Plan, sets: ZoneSets, sizes: dict[int, int]) -> IntArray:
-    """How many zones serve the request at least, were all of them free."""
+    """How many zones serve the request at least, were all of them free.
+
+    Where all sets have one size, no fewer zones would do.
+    """
+    if sets.sizes[0] == sets.sizes[-1]:
+        return np.full(len(batch), sets.sizes[0])
     slot = next(iter(sizes))
     could = np.broadcast_to(sets.within[slot], (len(batch), len(sets.masks)))
     for slot, size in sizes.items():

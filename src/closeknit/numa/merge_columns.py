@@ -60,31 +60,30 @@ def _not_preferred(sets: ZoneSets, groups: Sequence[Hints]) -> IntArray:
 def intersections(sets: ZoneSets, groups: Sequence[Hints]) -> BoolArray:
     """Rows by masks: which sets are the intersection of one hint of every group."""
     rows, size = len(groups[0].least), sets.rank.shape[1]
-    product = np.zeros((0, 0), np.int64)
-    factors = 0
+    product, factors = np.ones((size, rows), np.int64), 0
     for one in groups:
-        own = np.zeros((rows, size), np.int64)
-        own[:, sets.masks] = one.good
-        own[~one.good.any(axis=1), size - 1] = 1
+        own = np.zeros((size, rows), np.int64)
+        own[sets.masks] = one.good.T
+        own[size - 1, ~one.good.any(axis=1)] = 1
         _over_supersets(own, 1)
         for _ in range(one.copies):
-            product = own.copy() if not factors else product * own
-            factors += 1
             if factors == FACTORS:
                 _over_supersets(product, -1)
                 product = (product != 0).astype(np.int64)
                 _over_supersets(product, 1)
                 factors = 1
+            product *= own
+            factors += 1
     _over_supersets(product, -1)
-    product[:, 0] = 0
-    return product != 0
+    product[0] = 0
+    return np.ascontiguousarray((product != 0).T)
 
 
 def _over_supersets(columns: IntArray, sign: int) -> None:
-    """Add to each set, in place, all of its supersets; with sign -1 the reverse."""
-    rows, size = columns.shape
+    """Add to each set, in place, all of its supersets; with sign -1 the reverse. Sets come first."""
+    size, rows = columns.shape
     step = 1
     while step < size:
-        view = columns.reshape(rows, -1, 2, step)
-        view[:, :, 0] += sign * view[:, :, 1]
+        view = columns.reshape(-1, 2, step * rows)
+        view[:, 0] += view[:, 1] if sign > 0 else -view[:, 1]
         step *= 2

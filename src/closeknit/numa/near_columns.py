@@ -30,9 +30,19 @@ def common_size(batch: Batch, ask: Ask) -> IntArray:
 
 def _least(sizes: FloatArray, needed: int) -> IntArray:
     """How many of the largest zones give as much; more than there are if all of them do not."""
+    if len(sizes) > 1 and (sizes == sizes[0]).all():
+        return np.broadcast_to(_least(sizes[:1], needed), len(sizes))
     reach = np.cumsum(-np.sort(-sizes, axis=1), axis=1)
     found: IntArray = 1 + (reach < needed).sum(axis=1)
     return found
+
+
+def with_enough(batch: Batch, ask: Ask, rows: IntArray, zones: int) -> IntArray:
+    """Those of the rows on which the fullest so many zones have enough of each resource, taken by itself."""
+    for slot, size in ask.all.items():
+        fullest = -np.partition(-batch.free[slot, rows], zones - 1, axis=1)[:, :zones]
+        rows = rows[fullest @ np.ones(zones) >= size]
+    return rows
 
 
 def near_columns(batch: Batch, plan: Plan, ask: Ask) -> IntArray:

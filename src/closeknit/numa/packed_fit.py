@@ -34,10 +34,10 @@ class Field:
         return pods * sum(self.needs) + max(self.needs)
 
 
-def pack(batch: Batch, plan: Plan, most: IntArray) -> IntArray | None:
-    """How many pods each row admits in single zones, each step in one; the batch is then as after these.
+def pack(batch: Batch, plan: Plan, most: IntArray, goes_on: bool) -> IntArray | None:
+    """How many pods each row admits in single zones, each step in one.
 
-    None if the demand is not one for this: init containers, more than eight zones, amounts that do not fit. Rows with
+    The batch is then as after these if it `goes_on`. None if the demand is not one for this: init containers, more than eight zones, amounts that do not fit. Rows with
     groups of zones get none.
     """
     needs = {slot: [int(step.hint.all.get(slot, 0)) for step in plan.steps] for slot in range(len(plan.slots))}
@@ -53,7 +53,7 @@ def pack(batch: Batch, plan: Plan, most: IntArray) -> IntArray | None:
     ]
     most = np.where(_is_grouped(batch, plan), 0, most)
     counts = _filled(words, guards, allowed, takes, most)
-    if plan.policy != "single-numa-node":
+    if goes_on:
         _write_back(batch, plan, fields, words, pods)
     return counts
 

@@ -27,22 +27,71 @@ def give_over_several(
     preferred: BoolArray,
 ) -> BoolArray:
     """Give a container what it asks for; for each of the rows whether there is enough."""
-    inside = sets.member.T[column] > 0
     good = np.ones(len(rows), np.bool_)
     for slot, size in ask.devices.items():
-        free, left = batch.free[slot, rows], _left(batch, plan, slot, rows)
-        again = _drain(left, left, float(size))
-        key = np.where(free > 0, np.where(inside, 0, FAR / 2) + free, FAR)
-        fresh = _drain(key, free, size - again.sum(axis=1))
-        good &= free.sum(axis=1) + left.sum(axis=1) >= size
-        _move(batch, plan, kind, slot, rows, again, fresh)
+        good &= _give_devices(batch, plan, sets, kind, slot, size, rows, column)
     for slot, size in ask.cpus.items():
-        free, left = batch.free[slot, rows], _left(batch, plan, slot, rows)
-        good &= free.sum(axis=1) + left.sum(axis=1) >= size
-        taken = _packed(batch.size[slot, rows], free + left, inside, float(size))
-        again = np.minimum(left, taken)
-        _move(batch, plan, kind, slot, rows, again, taken - again)
+        good &= _give_cpus(batch, plan, sets, kind, slot, size, rows, column)
     return good & _give_memory(batch, plan, sets, kind, ask, rows, column, preferred) if ask.memory else good
+
+
+def give_near(
+    batch: Batch,
+    plan: Plan,
+    sets: ZoneSets,
+    kind: Kind,
+    ask: Ask,
+    rows: IntArray,
+    column: IntArray,
+    preferred: BoolArray,
+) -> BoolArray:
+    """The same where each column is a single zone, and nothing is left from init containers.
+
+    Most of what is asked for is in that zone; the rest goes the long way.
+    """
+    good = np.ones(len(rows), np.bool_)
+    for slot, size in (*ask.devices.items(), *ask.cpus.items()):
+        there = batch.free[slot, rows, column] >= size
+        batch.free[slot, rows[there], column[there]] -= size
+        far = np.flatnonzero(~there)
+        if len(far):
+            give = _give_cpus if slot in ask.cpus else _give_devices
+            good[far] = give(batch, plan, sets, kind, slot, size, rows[far], column[far])
+    if not ask.memory:
+        return good
+    there = np.logical_and.reduce([batch.free[slot, rows, column] >= size for slot, size in ask.memory.items()])
+    for slot, size in ask.memory.items():
+        batch.free[slot, rows[there], column[there]] -= size
+    batch.busy[rows[there], column[there]] = True
+    far = np.flatnonzero(~there & good)
+    if len(far):
+        good[far] = _give_memory(batch, plan, sets, kind, ask, rows[far], column[far], preferred[far])
+    return good
+
+
+def _give_devices(
+    batch: Batch, plan: Plan, sets: ZoneSets, kind: Kind, slot: int, size: int, rows: IntArray, column: IntArray
+) -> BoolArray:
+    inside = sets.member.T[column] > 0
+    free, left = batch.free[slot, rows], _left(batch, plan, slot, rows)
+    again = _drain(np.zeros_like(left), left, float(size)) if plan.reuses else left
+    key = np.where(free > 0, np.where(inside, 0, FAR / 2) + free, FAR)
+    fresh = _drain(key, free, size - again.sum(axis=1))
+    good: BoolArray = free.sum(axis=1) + left.sum(axis=1) >= size
+    _move(batch, plan, kind, slot, rows, again, fresh)
+    return good
+
+
+def _give_cpus(
+    batch: Batch, plan: Plan, sets: ZoneSets, kind: Kind, slot: int, size: int, rows: IntArray, column: IntArray
+) -> BoolArray:
+    inside = sets.member.T[column] > 0
+    free, left = batch.free[slot, rows], _left(batch, plan, slot, rows)
+    good: BoolArray = free.sum(axis=1) + left.sum(axis=1) >= size
+    taken = _packed(batch.size[slot, rows], free + left, inside, float(size))
+    again = np.minimum(left, taken)
+    _move(batch, plan, kind, slot, rows, again, taken - again)
+    return good
 
 
 def _left(batch: Batch, plan: Plan, slot: int, rows: IntArray) -> FloatArray:

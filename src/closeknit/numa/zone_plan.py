@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -126,19 +126,29 @@ class ZoneSets:
 
     @classmethod
     def of(cls, plan: Plan) -> ZoneSets:
-        count = len(plan.zones)
-        every = list(subsets(range(count)))
-        masks = np.array(every, np.int64)
-        member = (masks[None, :] >> np.arange(count)[:, None] & 1).astype(np.float64)
+        merger = plan.merger
+        distances = tuple(tuple(merger.distances[zone]) for zone in sorted(merger.distances))
+        masks, rank, fitness, column = _ranked(merger.policy, len(plan.zones), distances, merger.closest)
+        member = (masks[None, :] >> np.arange(len(plan.zones))[:, None] & 1).astype(np.float64)
         within = (~plan.lists).astype(np.float64) @ member == 0
-        rank = np.full((count + 1, 1 << count), 1 << 30, np.int64)
-        for aim in range(count + 1):
-            rank[aim, sorted(every, key=lambda mask: plan.merger.rank(mask, aim))] = range(len(every))
-        fitness = np.empty(len(every), np.int64)
-        fitness[sorted(range(len(every)), key=lambda at: plan.merger.fitness(every[at]))] = range(len(every))
-        column = np.zeros(1 << count, np.int64)
-        column[masks] = range(len(every))
         return cls(masks, member.sum(axis=0).astype(np.int64), member, within, fitness, rank, column)
+
+
+@lru_cache(64)
+def _ranked(
+    policy: TopologyPolicy, zones: int, distances: tuple[tuple[float, ...], ...], closest: bool
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """All sets of so many zones, their ranks, their fitness, and where each set is."""
+    merger = Merger(policy, range(zones), dict(enumerate(distances)), closest)
+    every = list(subsets(range(zones)))
+    rank = np.full((zones + 1, 1 << zones), 1 << 30, np.int64)
+    for aim in range(zones + 1):
+        rank[aim, sorted(every, key=lambda mask: merger.rank(mask, aim))] = range(len(every))
+    fitness = np.empty(len(every), np.int64)
+    fitness[sorted(range(len(every)), key=lambda at: merger.fitness(every[at]))] = range(len(every))
+    column = np.zeros(1 << zones, np.int64)
+    column[every] = range(len(every))
+    return np.array(every, np.int64), rank, fitness, column
 
 
 STRICTNESS: Sequence[TopologyPolicy] = ("none", "best-effort", "restricted", "single-numa-node")
