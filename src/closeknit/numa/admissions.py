@@ -144,16 +144,18 @@ class Admissions:
         return counts if at_most is None else np.minimum(counts, np.maximum(at_most, 0))
 
     def cost(self, numbers: IntArray, demand: PodDemand) -> Costs:
-        """What the first pod of the demand costs in each state; nothing where it is not aligned."""
+        """What the first pod of the demand costs in each state; 0 zones where nothing of it is aligned.
+
+        -1 zones where it is refused, or where only the kubelet of `admission` knows.
+        """
         answers, distinct, back = self._about(demand), *np.unique(numbers, return_inverse=True)
-        found = Costs(np.zeros(distinct.size, np.int64), np.zeros(distinct.size), np.zeros(distinct.size, np.int64))
+        zones, distance, broken = (np.zeros(distinct.size) for _ in Costs._fields)
         for family, which in self._by_family(distinct):
             plan = self._plan(family, demand, answers)
             if plan is not None and plan.is_regular and not plan.is_impossible:
                 part = costs_of(self._columns.families[family], plan, self._columns.row[distinct[which]])
-                for column, values in zip(found, part, strict=True):
-                    column[which] = values
-        return Costs(*(column[back] for column in found))
+                zones[which], distance[which], broken[which] = part
+        return Costs(zones[back].astype(np.int64), distance[back], broken[back].astype(np.int64))
 
     def _about(self, demand: PodDemand) -> _Answers:
         answers = self._answers.setdefault(demand, _Answers())

@@ -104,7 +104,7 @@ def _give_all(
 
 def _has_memory_for_no_set(batch: Batch, ask: Ask, hints: Sequence[Hints]) -> BoolArray:
     """Rows with enough memory, but only in zones whose groups contradict each other."""
-    enough = np.logical_or.reduce([one.open for one in hints])
+    enough: BoolArray = np.logical_or.reduce([one.open for one in hints])
     for slot, size in ask.memory.items():
         enough &= batch.free[slot].sum(axis=1) >= size
     return enough
@@ -121,7 +121,7 @@ def counts_of(family: Family, plan: Plan, rows: IntArray, most: IntArray) -> Int
     there = np.flatnonzero(most > 0)
     batch = batch if len(there) == len(batch) else batch.rows(there)
     may_span = _may_span(batch, plan)
-    packed = pack(batch, plan, most[there], may_span.any())
+    packed = pack(batch, plan, most[there], bool(may_span.any()))
     if packed is not None:
         counts[there] = packed
         on = np.flatnonzero((packed < most[there]) & may_span)
@@ -172,8 +172,8 @@ def costs_of(family: Family, plan: Plan, rows: IntArray) -> Costs:
     before = Batch.of(family, plan, rows)
     after = before.rows(np.arange(len(rows)))
     good = admit_on(after, plan)
-    used = (before.free > after.free).any(axis=0) & good[:, None]
-    whole = (family.free[:, rows] >= family.limit[:, rows]).all(axis=0)[:, plan.zones]
+    used = np.logical_or.reduce(before.free > after.free) & good[:, None]
+    whole = np.logical_and.reduce(family.free[:, rows] >= family.limit[:, rows])[:, list(plan.zones)]
     count = used.sum(axis=1)
     near = _distances(family, plan)[family.near[rows]]
     apart = np.einsum("ri,rij,rj->r", used, near, used) / np.maximum(1, count) ** 2

@@ -50,7 +50,8 @@ def _least(batch: Batch, plan: Plan, sets: ZoneSets, sizes: dict[int, int]) -> I
     could = np.broadcast_to(sets.within[slot], (len(batch), len(sets.masks)))
     for slot, size in sizes.items():
         could = could & (batch.size[slot] @ sets.member >= size)
-    return np.where(could, sets.sizes, plan.lists[slot].sum()).min(axis=1)
+    least: IntArray = np.where(could, sets.sizes, plan.lists[slot].sum()).min(axis=1)
+    return least
 
 
 def memory_hints(batch: Batch, plan: Plan, sets: ZoneSets, ask: Ask) -> Hints:
@@ -67,14 +68,15 @@ def memory_hints(batch: Batch, plan: Plan, sets: ZoneSets, ask: Ask) -> Hints:
 def legal_sets(batch: Batch, sets: ZoneSets) -> BoolArray:
     """Sets that break no group: a zone of a group is not used alone, and one in use only with its group."""
     zones = batch.group.shape[1]
-    alone = batch.group == 1 << np.arange(zones)
-    grouped = (~alone) @ (1 << np.arange(zones))
-    own = (batch.busy & alone) @ (1 << np.arange(zones))
+    bits = 1 << np.arange(zones)
+    alone = batch.group == bits
     single = sets.sizes == 1
-    good = np.where(single, (sets.masks & grouped[:, None]) == 0, (sets.masks & own[:, None]) == 0)
-    others = np.flatnonzero((batch.busy & ~alone).any(axis=1))
+    masks, own = sets.masks.astype(np.int16), ((batch.busy & alone) @ bits).astype(np.int16)
+    good: BoolArray = ((masks & own[:, None]) == 0) | single
+    others = np.flatnonzero(np.logical_not(alone).any(axis=1))
     for zone in range(zones if len(others) else 0):
-        with_zone = (sets.masks >> zone & 1 == 1) & ~single
-        bound = (batch.busy & ~alone)[others, zone, None]
-        good[others] &= ~(with_zone & bound & (sets.masks != batch.group[others, zone, None]))
+        own_group = batch.group[others, zone, None]
+        with_zone = sets.masks >> zone & 1 == 1
+        bound = batch.busy[others, zone, None] & ~single & (sets.masks != own_group)
+        good[others] &= ~(with_zone & np.where(alone[others, zone, None], False, single | bound))
     return good

@@ -17,6 +17,7 @@ from .zone_plan import ZoneSets
 
 FACTORS = 6
 """Sums that are multiplied before they are reduced to zero and one: 1024 to the sixth fits 64 bits."""
+NO_SET = 64
 ROWS = 256
 """Rows at a time, so that the sums stay in the processor's cache."""
 
@@ -29,8 +30,8 @@ def merged(sets: ZoneSets, groups: Sequence[Hints], strictly: bool) -> tuple[Int
         common &= (one.good & (sets.sizes == one.least[:, None])) | one.open[:, None]
     nobody = np.logical_and.reduce([one.open for one in groups])
     common[nobody] = sets.sizes == sets.sizes.max()
-    preferred = common.any(axis=1)
-    column = np.where(common, sets.fitness, len(sets.masks)).argmin(axis=1)
+    preferred: BoolArray = common.max(axis=1)
+    column: IntArray = np.where(common, sets.fitness, len(sets.masks)).argmin(axis=1)
     column[~preferred] = -1
     others = np.flatnonzero(~preferred)
     if not strictly:
@@ -47,12 +48,12 @@ def _of_rows(one: Hints, rows: IntArray) -> Hints:
 def _not_preferred(sets: ZoneSets, groups: Sequence[Hints]) -> IntArray:
     """The best intersection of hints. A resource that nothing serves has the whole machine, as the kubelet has it."""
     rows = np.arange(len(groups[0].least))
-    narrowest = [np.where(one.good, sets.sizes, 0 * sets.sizes + 64).min(axis=1) for one in groups]
-    aim = np.max([np.where(one < 64, one, 0) for one in narrowest], axis=0)
+    narrowest = [np.where(one.good, sets.sizes, NO_SET).min(axis=1) for one in groups]
+    aim = np.max([np.where(one < NO_SET, one, 0) for one in narrowest], axis=0)
     found = intersections(sets, groups)
     best = np.where(found, sets.rank[aim], 1 << 30).argmin(axis=1)
     nothing = ~found[rows, best]
-    column = sets.column[best]
+    column: IntArray = sets.column[best]
     column[nothing] = len(sets.masks) - 1
     return column
 

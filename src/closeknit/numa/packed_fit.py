@@ -35,10 +35,10 @@ class Field:
 
 
 def pack(batch: Batch, plan: Plan, most: IntArray, goes_on: bool) -> IntArray | None:
-    """How many pods each row admits in single zones, each step in one.
+    """How many pods each row admits in single zones, each step in one; none where zones are in groups.
 
-    The batch is then as after these if it `goes_on`. None if the demand is not one for this: init containers, more than eight zones, amounts that do not fit. Rows with
-    groups of zones get none.
+    The batch is then as after these if it `goes_on`. None if the demand is not one for this: init containers, more than
+    eight zones, amounts that do not fit.
     """
     needs = {slot: [int(step.hint.all.get(slot, 0)) for step in plan.steps] for slot in range(len(plan.slots))}
     fields = [Field(slot, of) for slot, of in needs.items() if any(of)]
@@ -46,7 +46,7 @@ def pack(batch: Batch, plan: Plan, most: IntArray, goes_on: bool) -> IntArray | 
     if not plan.adds_up or len(plan.zones) > LANES or not fields or not _arrange(fields, pods):
         return None
     words, guards = _words(batch, plan, fields, pods)
-    allowed = [_lanes(plan, plan.lists[list(step.hint.all)].all(axis=0)) for step in plan.steps]
+    allowed = [_lanes(plan, np.logical_and.reduce(plan.lists[list(step.hint.all)])) for step in plan.steps]
     takes = [
         [sum(one.needs[step] << one.at for one in fields if one.word == word) for word in range(len(words))]
         for step in range(len(plan.steps))

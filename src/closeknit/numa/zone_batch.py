@@ -49,7 +49,7 @@ class Batch:
         return cls(free, size, mapped, busy, empty, empty, np.zeros(len(rows), np.bool_))
 
     def __len__(self) -> int:
-        return self.free.shape[1]
+        return len(self.doubtful)
 
     def rows(self, which: BoolArray | IntArray) -> Batch:
         """A copy of these rows."""
@@ -88,9 +88,10 @@ class Batch:
         return np.where(ordered[np.arange(len(self)), first], plan.order[first], -1)
 
     def there(self, plan: Plan, slot: int, is_memory: bool) -> FloatArray:
-        if not plan.reuses:
-            return self.free[slot]
-        return self.free[slot] + (self.again[slot, :, : len(plan.zones)] if is_memory else self.left[slot])
+        found: FloatArray = self.free[slot]
+        if plan.reuses:
+            found = found + (self.again[slot, :, : len(plan.zones)] if is_memory else self.left[slot])
+        return found
 
     def give(self, plan: Plan, kind: Kind, ask: Ask, rows: IntArray, zone: IntArray) -> None:
         """Give a container what it asks for in one zone."""

@@ -7,7 +7,7 @@ and its containers get what they ask for in those zones.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -103,9 +103,14 @@ class Plan:
         sets = self.sets
         assert sets is not None
         which = sets.sizes == size
-        by_set = (sets.masks, sets.sizes, sets.member, sets.within, sets.fitness)
-        masks, sizes, member, within, fitness = (one[..., which] for one in by_set)
-        return ZoneSets(masks, sizes, member, within, fitness, sets.rank, sets.column)
+        return replace(
+            sets,
+            masks=sets.masks[which],
+            sizes=sets.sizes[which],
+            member=sets.member[:, which],
+            within=sets.within[:, which],
+            fitness=sets.fitness[which],
+        )
 
 
 @dataclass(frozen=True)
@@ -169,6 +174,7 @@ def plan_of(family: Family, demand: PodDemand) -> Plan | None:
     zones = tuple(sorted({family.at[zone] for name in names for zone in lists.get(name, ())}))
     at = {name: number for number, name in enumerate(name for name in lists if name in names)}
     takes = [(one.kind, _ask(ask, at)) for one, ask in zip(demand.containers, asks, strict=True)]
+    steps: tuple[Step, ...]
     if whole:
         steps = (Step(_ask(whole, at), tuple(takes)),)
     else:
