@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from .mistake import Mistake
+from .resources import Resources
 
 TopologyPolicy = Literal["none", "best-effort", "restricted", "single-numa-node"]
 TopologyScope = Literal["container", "pod"]
@@ -23,6 +24,9 @@ MAX_ZONES = 8
 """The zones that a kubelet accepts unless its configuration allows more."""
 UNKNOWN_COST = 255
 """The distance between zones of which none is reported."""
+
+AmountsByZone = Mapping[int, Resources]
+"""What a pod has of its own, by zone id."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,25 +30,33 @@ def read_amounts(topology: Field, path: str, resource: ZoneResource) -> ZoneAmou
 
 
 def _amount(topology: Field, path: str, name: str, quantity: Any) -> int | None:
-    if quantity is None:
-        _wrong(topology, path, "is missing", _EXAMPLE)
-        return None
-    if isinstance(quantity, bool) or not isinstance(quantity, str | int | float):
-        _wrong(topology, path, f"is {shown(quantity)}, not a quantity", _EXAMPLE)
-        return None
-    try:
-        value = amount(name, quantity)
-    except QuantityError as error:
-        _wrong(topology, path, str(error), "")
-        return None
-    except ValueError:  # more digits than Python parses
-        _wrong(topology, path, f"is {shown(quantity)}, not a quantity", _EXAMPLE)
+    field = Field(quantity, path, topology.report)
+    value = read_quantity(field, name)
+    if value is None:
         return None
     if value < 0:
-        _wrong(topology, path, f"is {shown(quantity)}", "use a quantity that is not negative; it is read as 0")
+        field.wrong(f"is {shown(quantity)}", "use a quantity that is not negative; it is read as 0")
     elif value > ABSURD:
-        _wrong(topology, path, f"is {shown(quantity)}, more than any machine has", _EXAMPLE)
+        field.wrong(f"is {shown(quantity)}, more than any machine has", _EXAMPLE)
     return max(0, min(value, ABSURD))
+
+
+def read_quantity(field: Field, name: str) -> int | None:
+    """A quantity of the named resource, in the units of the model; None, with a mistake, if it is none."""
+    quantity = field.value
+    if quantity is None:
+        field.wrong("is missing", _EXAMPLE)
+        return None
+    try:
+        if not isinstance(quantity, bool) and isinstance(quantity, str | int | float):
+            return amount(name, quantity)
+    except QuantityError as error:
+        field.wrong(str(error))
+        return None
+    except ValueError:  # more digits than Python parses
+        pass
+    field.wrong(f"is {shown(quantity)}, not a quantity", _EXAMPLE)
+    return None
 
 
 def _wrong(topology: Field, path: str, text: str, remedy: str) -> None:

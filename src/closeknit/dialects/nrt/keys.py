@@ -1,4 +1,4 @@
-"""Names on the wire: API versions, attributes and annotations of NodeResourceTopology."""
+"""Names on the wire: API versions, attributes and annotations of NodeResourceTopology, and zones on pods."""
 
 from __future__ import annotations
 
@@ -15,3 +15,8 @@ FINGERPRINT_ANNOTATION = f"{GROUP}/fingerprint"
 EXCLUSIVE_ONLY = "with-exclusive-resources"
 PLACEMENT = f"{GROUP}/numaplacement-metadata"
 PLACEMENT_VECTOR = f"{GROUP}/numaplacement-vector"
+
+EXPECTED_ZONES = "closeknit.dev/numa-zones"
+"""On a pod: where it was placed, in zones."""
+OBSERVED_ZONES = "kai.scheduler/numa-placement-observed"
+"""On a pod: where KAI's agent saw it run. The same form."""
