@@ -1,5 +1,6 @@
-"""What NodeResourceTopologyMatch knows of a node's zones between two reports: its three caches, and evictions.
+"""What is free in a node's zones between two reports: by accounts of our own, and as NodeResourceTopologyMatch knows it.
 
-They are state machines over values: reports, pods and decisions come in, the zones to decide with come out. They are in
-this package, not with the filter, because they count what nodes have and pods hold.
+`accounts` charge what came since a report and give back what went. The three caches of the plug-in and its evictions
+are kept for decisions that have to equal its own. All are state machines over values: reports, pods and decisions come
+in, the zones to decide with come out. They are in this package because they count what nodes have and pods hold.
 """
