@@ -102,8 +102,8 @@ def test_pods_without_resources_of_their_own_change_nothing_and_enter_only_some_
 
 def test_devices_are_pinned_for_pods_of_any_class_if_zones_list_them() -> None:
     gpu = PodDemand.of([Container.of({"nvidia.com/gpu": 1}, {"nvidia.com/gpu": 1})])
-    assert pod("a", demand=gpu).pins({"nvidia.com/gpu"})
-    assert not pod("a", demand=gpu).pins({"cpu"})
+    assert pod("a", demand=gpu).pins(frozenset({"nvidia.com/gpu"}))
+    assert not pod("a", demand=gpu).pins(frozenset({"cpu"}))
 
 
 def test_a_pod_of_unknown_zones_is_unplaced_when_it_comes_and_frees_nothing_when_it_goes() -> None:

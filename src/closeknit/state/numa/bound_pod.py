@@ -49,8 +49,17 @@ class BoundPod:
         """What it adds to a fingerprint."""
         return pod_hash(self.namespace, self.name)
 
-    def pins(self, listed: Collection[str]) -> bool:
-        """Whether it has anything for itself on a node whose zones list these resources."""
+    def pins(self, listed: frozenset[str]) -> bool:
+        """Whether it has anything for itself on a node whose zones list these resources; asked at every reading."""
+        if listed not in self._answers:
+            self._answers[listed] = self._pins(listed)
+        return self._answers[listed]
+
+    @cached_property
+    def _answers(self) -> dict[frozenset[str], bool]:
+        return {}
+
+    def _pins(self, listed: frozenset[str]) -> bool:
         demand = self.demand
         return any(
             value > 0 and name in listed
