@@ -60,6 +60,7 @@ class Configured:
             start_timeout=self.own.start_timeout,
             group_order=self.own.group_order,
             group_steps=self.own.group_steps,
+            numa=self.own.numa,
         )
 
     def managed(self, profile: str = "", namespace: str = "") -> Managed:

@@ -12,10 +12,13 @@ from dataclasses import dataclass, field
 
 from ..model.gates import ALL_GATES, PROFILES
 from ..model.nearest import did_you_mean
+from ..model.numa_settings import NumaSettings
 from ..model.request import Order
 from ..model.settings import NOT_READY_DELAY, SEARCH_STEPS, START_TIMEOUT
 from .field import Field
 from .node_choice import one_of
+from .numa_settings import FIELDS as NUMA_FIELDS
+from .numa_settings import read_numa
 from .spans import seconds
 from .strictness import READ, Tree, amount, check_fields, truth
 
@@ -33,6 +36,7 @@ FIELDS: dict[str, Tree] = {
     "eventsPerSecond": READ,
     "trustedAccounts": READ,
     "groups": {"order": READ, "steps": READ},
+    "numa": NUMA_FIELDS,
 }
 
 
@@ -52,6 +56,7 @@ class OwnConfiguration:
     start_timeout: float = START_TIMEOUT
     group_order: Order = "binpack"
     group_steps: int = SEARCH_STEPS
+    numa: NumaSettings = field(default_factory=NumaSettings)
 
 
 def own_configuration(root: Field) -> OwnConfiguration:
@@ -72,6 +77,7 @@ def own_configuration(root: Field) -> OwnConfiguration:
         seconds(start) if start.given else usual.start_timeout,
         _order(root.at("groups", "order")),
         root.at("groups", "steps").count(SEARCH_STEPS, least=1),
+        read_numa(root.at("numa")),
     )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from .cluster_queue import Selector
+from .numa_settings import NumaSettings
 from .request import Order
 from .shape import Requirement
 
@@ -64,7 +65,7 @@ class Settings:
     Without `pods_ready`, pods may take any time to become ready. `keep_finished` is how many seconds finished workloads
     are kept, None means forever; `not_ready_delay` how many seconds a node may be unready before it counts as failed;
     `start_timeout` how many seconds pods may take to start where `pods_ready` is off, 0 means any time.
-    `group_order` and `group_steps` are for trees of groups whose objects do not say it.
+    `group_order` and `group_steps` are for trees of groups whose objects do not say it; `numa` says how zones decide.
     """
 
     fair_sharing: tuple[str, ...] = ()
@@ -79,6 +80,7 @@ class Settings:
     start_timeout: float = START_TIMEOUT
     group_order: Order = "binpack"
     group_steps: int = SEARCH_STEPS
+    numa: NumaSettings = field(default_factory=NumaSettings)
 
     @property
     def blocks_admission(self) -> bool:
