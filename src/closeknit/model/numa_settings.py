@@ -52,8 +52,8 @@ SWITCHES = (
 class NodeNuma:
     """What is configured for the kubelets of some nodes; None means that nothing is said.
 
-    `options` are values by name, as the kubelet takes them. Resources in `ignored` belong to the whole node, whatever its
-    zones list.
+    `options` are values by name, as the kubelet takes them. Resources in `ignored` belong to the whole node, whatever
+    its zones list.
     """
 
     selector: Selector = field(default_factory=Selector)

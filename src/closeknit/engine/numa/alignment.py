@@ -32,16 +32,27 @@ class _Test(NamedTuple):
     fits: BoolArray
 
 
-def refusals(columns: ZoneColumns, pod: PodNeeds) -> NDArray[np.int8]:
+def left_over(columns: ZoneColumns, taken: Mapping[str, IntArray]) -> Free:
+    """What zones have left, at least 0, once this is taken from each of them, by resource and row of the table."""
+    free: Free = {}
+    for name, amounts in taken.items():
+        column = columns.resource(name)
+        if column is not None:
+            left = np.maximum(column.available - amounts[columns.rows], 0)
+            free[name] = np.where(column.available < 0, column.available, left)
+    return free
+
+
+def refusals(columns: ZoneColumns, pod: PodNeeds, free: Free) -> NDArray[np.int8]:
     """The answer for each node of these columns, all of which align to a single zone."""
     answers = np.zeros(columns.size, dtype=np.int8)
     if columns.key.scope == "pod":
-        answers[~_tested(columns, pod.effective, pod.qos, {}).fits] = Alignment.POD
+        answers[~_tested(columns, pod.effective, pod.qos, free).fits] = Alignment.POD
         return answers
     for container in pod.first:
-        refused = ~_tested(columns, dict(container.requests), pod.qos, {}).fits
+        refused = ~_tested(columns, dict(container.requests), pod.qos, free).fits
         answers[refused & (answers == 0)] = _of_first(container)
-    answers[_apps_refused(columns, pod) & (answers == 0)] = Alignment.CONTAINER
+    answers[_apps_refused(columns, pod, free) & (answers == 0)] = Alignment.CONTAINER
     return answers
 
 
@@ -49,10 +60,10 @@ def _of_first(container: Container) -> Alignment:
     return Alignment.SIDECAR if container.kind == "sidecar" else Alignment.INIT_CONTAINER
 
 
-def _apps_refused(columns: ZoneColumns, pod: PodNeeds) -> BoolArray:
+def _apps_refused(columns: ZoneColumns, pod: PodNeeds, given: Free) -> BoolArray:
     """The nodes on which an app container finds no zone, after those before it took theirs."""
     refused = np.zeros(columns.size, dtype=bool)
-    free: Free = {}
+    free = dict(given)
     apps = pod.apps
     for number, container in enumerate(apps):
         requests = dict(container.requests)

@@ -6,14 +6,18 @@ import numpy as np
 
 from ...model.numa_arguments import MatchArguments
 from ...numa.pod_needs import PodNeeds
-from .alignment import refusals
+from .alignment import left_over, refusals
 from .allocation_scores import allocation_scores
 from .least_zones import least_zones_scores
 from .outcome import LARGEST_SCORE, Alignment, Alignments, ZoneScores
+from .zone_columns import IntArray
 from .zone_table import ZoneTable
 
+Taken = dict[str, IntArray]
+"""What is taken from every zone beyond what its report says, by resource and row of the table."""
 
-def align(table: ZoneTable, pod: PodNeeds) -> Alignments:
+
+def align(table: ZoneTable, pod: PodNeeds, taken: Taken | None = None) -> Alignments:
     """Which nodes could run the pod, as far as zones are concerned; a node without a report could.
 
     A pod that gets nothing of its own, BestEffort and without devices, runs anywhere.
@@ -22,7 +26,7 @@ def align(table: ZoneTable, pod: PodNeeds) -> Alignments:
     if pod.qos != "BestEffort" or pod.asks_devices:
         for columns in table:
             if columns.key.aligns:
-                answers[columns.rows] = refusals(columns, pod)
+                answers[columns.rows] = refusals(columns, pod, left_over(columns, taken or {}))
         answers[table.stale] = Alignment.STALE
     answers[~table.present] = Alignment.NODE_NOT_FOUND
     return Alignments(answers)

@@ -1,0 +1,1 @@
+"""The answers of the HTTP extender of a stock kube-scheduler, as values."""

@@ -1,0 +1,84 @@
+"""The port to what is known of zones: which nodes admit a pod, at what cost, and what is charged to them.
+
+A decision goes through columns: names become rows once, and every answer is an array over these rows. Nodes without a
+report admit every pod. There are two implementations: `strict` asks the kubelets' own rules, `compat` those of
+NodeResourceTopologyMatch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.numa import NodeZones
+from ..numa.placement_vector import ContainerName
+from .applicant import Applicant
+
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+HIGHEST = 10
+"""The best score; kube-scheduler multiplies it by ten and by the extender's weight."""
+NODE_NOT_FOUND = "node not found"
+
+
+class Pending(NamedTuple):
+    """A pod whose node was not chosen yet, and the rows that were offered for it."""
+
+    applicant: Applicant
+    rows: BoolArray
+
+    def among(self, rows: IntArray) -> BoolArray:
+        """Which of these rows were offered."""
+        inside = rows < len(self.rows)
+        return inside & self.rows[np.where(inside, rows, 0)] if len(self.rows) else np.zeros(len(rows), dtype=bool)
+
+
+class Answers(NamedTuple):
+    """For each row a code; `reasons[code]` is why the node is refused, and empty for code 0."""
+
+    codes: IntArray
+    reasons: Sequence[str]
+
+
+class Zones(Protocol):
+    rows: Mapping[str, int]
+    """The row of every node and report."""
+
+    def __len__(self) -> int:
+        """The number of rows, free ones included."""
+
+    @property
+    def unreported(self) -> int:
+        """Nodes without a report."""
+
+    def put_node(self, name: str, offered: Iterable[str], labels: Mapping[str, str]) -> None: ...
+
+    def drop_node(self, name: str) -> None: ...
+
+    def put_report(self, report: NodeZones) -> None:
+        """Take a report; nothing is charged on top of it."""
+
+    def drop_report(self, name: str) -> None: ...
+
+    def refusal(self, name: str, applicant: Applicant) -> str:
+        """Why the node would refuse the pod; empty if it would not."""
+
+    def charge(self, name: str, applicant: Applicant) -> None:
+        """Charge a pod to the node that it is bound to."""
+
+    def release(self, name: str, uid: str) -> None: ...
+
+    def answers(self, rows: IntArray, applicant: Applicant, pending: Sequence[Pending] = ()) -> Answers:
+        """Which nodes admit the pod, if they get those that are pending as well."""
+
+    def scores(self, rows: IntArray, applicant: Applicant) -> IntArray:
+        """How well the zones of nodes suit the pod, from 0 to 10."""
+
+    def admits_without(
+        self, name: str, applicant: Applicant, victims: Collection[Applicant], placement: Mapping[ContainerName, int]
+    ) -> bool:
+        """Whether the node admits the pod once the victims are gone; `placement` has the zones that are known."""
