@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 LEVELS = ("debug", "info", "warning", "error")
 
 
-def _address(_context: click.Context, _option: click.Parameter, text: str | None) -> Address | None:
+def read_address(_context: click.Context, _option: click.Parameter, text: str | None) -> Address | None:
     try:
         return None if text is None else address(text)
     except ValueError as error:
@@ -49,13 +49,13 @@ def _address(_context: click.Context, _option: click.Parameter, text: str | None
 @click.option(
     "--health-address",
     metavar="[HOST]:PORT",
-    callback=_address,
+    callback=read_address,
     help="Serve /healthz and /readyz at this address; default: off.",
 )
 @click.option(
     "--metrics-address",
     metavar="[HOST]:PORT",
-    callback=_address,
+    callback=read_address,
     help="Serve /metrics, decisions and configuration at this address, to users that the API server authorises; "
     "default: off.",
 )
@@ -88,7 +88,7 @@ def command(
 
     read = Configured() if config is None else read_configuration(config)
     given = profile if is_given("profile") else ""
-    target = _config(kubeconfig, context)
+    target = cluster_of(kubeconfig, context, "controller")
     home = _home(read, target)
     wishes = ControllerOptions(
         read,
@@ -103,7 +103,8 @@ def command(
     sys.exit(asyncio.run(Controlling(target, wishes).live()))
 
 
-def _config(kubeconfig: str | None, context: str | None) -> Config:
+def cluster_of(kubeconfig: str | None, context: str | None, what: str) -> Config:
+    """The cluster of a process that runs beside it, or inside; `what` is the command."""
     from ..cluster.kube.config import read_config
 
     given = kubeconfig or (None if context or is_plugin() else os.environ.get(VARIABLE))
@@ -113,7 +114,7 @@ def _config(kubeconfig: str | None, context: str | None) -> Config:
         raise refuse(
             "does not run in a pod, and no cluster is given",
             "give --kubeconfig FILE or --context NAME",
-            what="controller",
+            what=what,
         )
     return in_cluster_config()
 

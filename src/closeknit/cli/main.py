@@ -29,6 +29,7 @@ from .target import NoCluster
 COMMANDS = {
     "up": "Run a complete cluster on this machine, with an API for kubectl.",
     "controller": "Run the control plane on a Kubernetes cluster.",
+    "extender": "Make a stock kube-scheduler place pods by the NUMA zones of nodes.",
     "apply": "Create or update objects from manifests.",
     "get": "List objects: queues, jobs, workloads, nodes.",
     "describe": "Show one object in full: conditions, events, placement, what it waits for.",

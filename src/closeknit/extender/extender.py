@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -150,8 +151,13 @@ class Extender:
             self._hold(applicant, rows[passes], now)
         refused = {names[at]: answers.reasons[answers.codes[at]] for at in np.flatnonzero(~passes & known).tolist()}
         refused.update({names[at]: NODE_NOT_FOUND for at in np.flatnonzero(~known).tolist()})
-        self.refusals.update(refused.values())
+        self._count(refused)
         return Filtered(np.flatnonzero(passes).tolist(), refused)
+
+    def _count(self, refused: Mapping[str, str]) -> None:
+        """Without containers and resources, of which there are too many to count by."""
+        for reason, count in Counter(refused.values()).items():
+            self.refusals[reason.partition(":")[0]] += count
 
     def _none_known(self, names: Sequence[str]) -> Filtered:
         self.refusals[NODE_NOT_FOUND] += len(names)
@@ -180,7 +186,9 @@ class Extender:
         return scores
 
     def applicant(self, uid: str) -> Applicant | None:
-        """A pod that waits to be bound."""
+        """A pod that the scheduler may bind."""
+        if uid in self._where:
+            return self._nodes[self._where[uid]].pods.get(uid)
         held = self._pending.get(uid)
         return self._waiting.get(uid) if held is None else held.pending.applicant
 
@@ -194,9 +202,9 @@ class Extender:
             if refusal:
                 self._pending.pop(applicant.uid, None)
                 return refusal
-            self._enter(node, applicant)
+            self._enter(node, replace(applicant, bound_at=now))
+            self._unconfirmed[applicant.uid] = now + self.reserved
         self._pending.pop(applicant.uid, None)
-        self._unconfirmed[applicant.uid] = now + self.reserved
         return ""
 
     def bound(self, uid: str) -> None:
@@ -217,4 +225,3 @@ class Extender:
         occupancy = self._nodes.get(node, Occupancy())
         victims = [one for uid, one in occupancy.pods.items() if uid in uids]
         return self.zones.admits_without(node, applicant, victims, occupancy.placement())
-

@@ -45,8 +45,9 @@ class Answers(NamedTuple):
 
 
 class Zones(Protocol):
-    rows: Mapping[str, int]
-    """The row of every node and report."""
+    @property
+    def rows(self) -> Mapping[str, int]:
+        """The row of every node and report."""
 
     def __len__(self) -> int:
         """The number of rows, free ones included."""

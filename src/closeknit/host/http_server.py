@@ -1,17 +1,18 @@
-"""A small HTTP/1.1 server for reading: probes, metrics, the decision log.
+"""A small HTTP/1.1 server: probes, metrics, the decision log; and questions of a scheduler, which are posted.
 
-    connection ──▶ headers ──▶ route ──▶ guard ──▶ Answer ──▶ response ──▶ next request
-                      └── too long, too slow, with a body ──▶ refusal, and the connection is closed
+    connection ──▶ headers ──▶ route ──▶ guard ──▶ body ──▶ Answer ──▶ response ──▶ next request
+                      └── too long, too slow, a body where none is read ──▶ refusal, and the connection is closed
 
-Bodies of requests are never read. Everything that a client can occupy is bounded: connections, the size of headers, the
-time that they take, and the time that a response may stay unread. Connections that the guard has not let in have a
-smaller limit; beyond it the oldest of them is closed.
+Bodies are read only where something is posted. Everything that a client can occupy is bounded: connections, the size of
+headers and bodies, the time that they take, and the time that a response may stay unread. Connections that were not let
+in yet have a smaller limit; beyond it the oldest of them is closed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from http import HTTPStatus
@@ -26,6 +27,12 @@ MOST_HEAD = 16 * 1024
 """Bytes of a request line and its headers."""
 HEAD_TIME, IDLE_TIME = 10.0, 75.0
 """Seconds for the headers of the first request of a connection, and of each further one."""
+BODY_TIME = 30.0
+"""Seconds for the body of a request."""
+LAST_WORDS_TIME = 0.3
+"""Seconds between the refusal of a body and the end of the connection."""
+MOST_BODIES = 4
+"""How many bodies of the largest size are held at once."""
 PATIENCE = 30.0
 """Seconds that a response may stay unread."""
 TEXT = "text/plain; charset=utf-8"
@@ -43,6 +50,9 @@ class Query(NamedTuple):
     keeps: bool = True
     """Whether the client keeps the connection for another request."""
     takes_chunks: bool = True
+    length: int = 0
+    """Bytes of the body, which is set once it is read."""
+    body: bytes = b""
 
 
 class Answer(NamedTuple):
@@ -67,19 +77,41 @@ class BadQueryError(Exception):
         self.status = status
 
 
+class Posts(NamedTuple):
+    """Routes to which bodies of at most `most` bytes are posted."""
+
+    routes: Mapping[str, Answerer]
+    most: int
+
+
 class HttpServer:
     """Routes are paths without a leading slash. Without a guard they need no token."""
 
-    def __init__(self, routes: Mapping[str, Answerer], guard: Guard | None = None) -> None:
-        self.routes, self.guard = routes, guard
+    def __init__(
+        self,
+        routes: Mapping[str, Answerer],
+        guard: Guard | None = None,
+        posts: Posts | None = None,
+        most_connections: int = MOST_CONNECTIONS,
+    ) -> None:
+        self.routes, self.guard, self.posts = routes, guard, posts or Posts({}, 0)
+        self.most_connections = most_connections
+        self._room = MOST_BODIES * self.posts.most
+        """Bytes of bodies that may still be taken on."""
         self._server: asyncio.Server | None = None
         self._connections: dict[asyncio.Task[None], bool] = {}
         """Whether each was let in."""
 
-    async def start(self, address: Address) -> int:
+    async def start(self, address: Address, tls: ssl.SSLContext | None = None) -> int:
         """Listen on the address; returns the port. Raises OSError if the address is not available."""
         self._server = await asyncio.start_server(
-            self._accepted, address.host or None, address.port, limit=MOST_HEAD, start_serving=True
+            self._accepted,
+            address.host or None,
+            address.port,
+            limit=MOST_HEAD,
+            start_serving=True,
+            ssl=tls,
+            ssl_handshake_timeout=HEAD_TIME if tls is not None else None,
         )
         port: int = self._server.sockets[0].getsockname()[1]
         return port
@@ -95,7 +127,7 @@ class HttpServer:
         task = asyncio.current_task()
         assert task is not None
         self._make_room()
-        is_accepted = len(self._connections) < MOST_CONNECTIONS
+        is_accepted = len(self._connections) < self.most_connections
         self._connections[task] = False
         try:
             if is_accepted:
@@ -108,7 +140,7 @@ class HttpServer:
 
     def _make_room(self) -> None:
         strangers = [task for task, is_let_in in self._connections.items() if not is_let_in]
-        if len(strangers) >= MOST_STRANGERS or (strangers and len(self._connections) >= MOST_CONNECTIONS):
+        if len(strangers) >= MOST_STRANGERS or (strangers and len(self._connections) >= self.most_connections):
             del self._connections[strangers[0]]
             strangers[0].cancel()
 
@@ -118,42 +150,77 @@ class HttpServer:
             try:
                 async with asyncio.timeout(limit):
                     head = await reader.readuntil(b"\r\n\r\n")
-                query = parsed(head)
-                answer = await self._answered(query)
+                query = parsed(head, self._is_posted)
+                answer = await self._answered(query, reader)
             except asyncio.LimitOverrunError:
                 query, answer = None, Answer(b"the headers are too long\n", status=431)
             except BadQueryError as refused:
                 query, answer = None, Answer(f"{refused}\n".encode(), status=refused.status)
             keeps = query is not None and query.keeps and isinstance(answer.body, bytes)
             await _send(reader, writer, query, answer, keeps)
+            if not keeps and query is None and self.posts.routes:
+                await asyncio.sleep(LAST_WORDS_TIME)  # a client that still sends reads the refusal first
             if not keeps:
                 return
             limit = IDLE_TIME
 
-    async def _answered(self, query: Query) -> Answer:
-        answerer = self.routes.get(query.path.lstrip("/"))
+    def _is_posted(self, method: str, path: str) -> bool:
+        return method == "POST" and path.lstrip("/") in self.posts.routes
+
+    async def _answered(self, query: Query, reader: asyncio.StreamReader) -> Answer:
+        path = query.path.lstrip("/")
+        posted = self.posts.routes.get(path)
+        answerer = posted or self.routes.get(path)
         if answerer is None:
             return Answer(b"there is nothing here\n", status=404)
-        if query.method not in ("GET", "HEAD"):
+        if posted is not None and query.method != "POST":
+            return Answer(b"only POST is allowed\n", status=405, headers=(("Allow", "POST"),))
+        if posted is None and query.method not in ("GET", "HEAD"):
             return Answer(b"only GET is allowed\n", status=405, headers=(("Allow", "GET, HEAD"),))
         try:
             refused = None if self.guard is None else await self.guard(query)
+            if refused is not None and query.length:
+                raise BadQueryError(refused.status, "the request is not allowed")  # its body is not read
             if refused is not None:
                 return refused
+            if posted is not None:
+                return await self._posted(posted, query, reader)
             self._let_in()
             return await answerer(query)
+        except (BadQueryError, asyncio.IncompleteReadError, ConnectionError):
+            raise
         except Exception:
-            log.exception("GET %s", query.path)
+            log.exception("%s %s", query.method, query.path)
             return Answer(b"internal error\n", status=500)
+
+    async def _posted(self, answerer: Answerer, query: Query, reader: asyncio.StreamReader) -> Answer:
+        """Read the body, as far as there is room for it, and answer."""
+        if query.length > self.posts.most:
+            raise BadQueryError(413, f"the body has more than {self.posts.most} bytes")
+        if query.length > self._room:
+            raise BadQueryError(503, "too many large bodies at once")
+        self._room -= query.length
+        try:
+            async with asyncio.timeout(BODY_TIME):
+                body = await reader.readexactly(query.length)
+            self._let_in()
+            return await answerer(query._replace(body=body))
+        except TimeoutError:
+            raise BadQueryError(408, f"the body did not arrive within {BODY_TIME:.0f} s") from None
+        finally:
+            self._room += query.length
 
     def _let_in(self) -> None:
         task = asyncio.current_task()
-        if self.guard is not None and task in self._connections:
+        if (self.guard is not None or self.posts.routes) and task in self._connections:
             self._connections[task] = True
 
 
-def parsed(head: bytes) -> Query:
-    """A request from its line and headers; raises BadQueryError if it cannot be read or has a body."""
+def parsed(head: bytes, is_posted: Callable[[str, str], bool] = lambda *_: False) -> Query:
+    """A request from its line and headers; raises BadQueryError if it cannot be read, or has a body that is not read.
+
+    `is_posted` tells by method and path whether a body is expected.
+    """
     first, *lines = head[:-4].decode("latin-1").split("\r\n")
     method, _, rest = first.partition(" ")
     target, _, version = rest.rpartition(" ")
@@ -163,13 +230,22 @@ def parsed(head: bytes) -> Query:
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
     if headers.get("content-encoding", "identity").lower() != "identity":
         raise BadQueryError(415, "a compressed body is not supported")
-    if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
-        raise BadQueryError(413, "a request must not have a body")
     path, _, text = target.partition("?")
+    length = _length(headers) if is_posted(method, path) else 0
+    if not length and (headers.get("content-length", "0") != "0" or "transfer-encoding" in headers):
+        raise BadQueryError(413, "a request must not have a body")
     arguments = {name: values[-1] for name, values in parse_qs(text).items()}
     wishes = headers.get("connection", "").lower()
     keeps = "close" not in wishes if version == "HTTP/1.1" else "keep-alive" in wishes
-    return Query(method, path, arguments, headers, keeps, version == "HTTP/1.1")
+    return Query(method, path, arguments, headers, keeps, version == "HTTP/1.1", length)
+
+
+def _length(headers: Mapping[str, str]) -> int:
+    """The announced length of a body."""
+    text = headers.get("content-length", "")
+    if "transfer-encoding" in headers or not (text.isascii() and text.isdigit() and len(text) < 16):
+        raise BadQueryError(411, "the body needs a Content-Length")
+    return int(text)
 
 
 async def _send(

@@ -32,9 +32,7 @@ def configured(node: NodeZones, given: NodeNuma) -> NodeZones:
         replace(zone, resources={name: one for name, one in zone.resources.items() if name not in given.ignored})
         for zone in node.zones
     )
-    return replace(
-        node, zones=tuple(zones), manager=replace(node.manager, options=tuple(sorted(options.items())))
-    )
+    return replace(node, zones=tuple(zones), manager=replace(node.manager, options=tuple(sorted(options.items()))))
 
 
 def reported_admission(node: NodeZones, given: NodeNuma = UNCONFIGURED) -> NodeAdmission:

@@ -1,0 +1,85 @@
+"""What a stock kube-scheduler and a cluster need for `closeknit extender`: its configuration, and the permissions."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..cluster import kinds
+from .kinds import CRD
+from .marks import NAMESPACE
+from .rbac import FOLLOW, READ, Grant, Raw
+
+NAME = "closeknit-extender"
+GRANTS = (
+    Grant((kinds.NODE,), FOLLOW, "labels of nodes, and which resources they have"),
+    Grant((kinds.POD,), READ, "which pods are on which node; whether a binding whose answer was lost was made"),
+    Grant((kinds.POD,), ("create",), "bind a pod to the node that the scheduler chose", "binding"),
+    Grant((kinds.NODE_TOPOLOGY,), READ, "the NUMA zones of nodes, as an agent on each node reports them"),
+    Grant((CRD,), FOLLOW, "notice that the definition of NodeResourceTopology is added or removed"),
+)
+CONFIGURATION = """\
+# For kube-scheduler --config. Add the entry under `extenders` to the configuration that you have.
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+# The extender can only choose among nodes that the scheduler offers, and without this it offers a sample of them: a
+# pod would stay unschedulable although a node outside of the sample has room.
+percentageOfNodesToScore: 100
+extenders:
+- urlPrefix: {url}
+  filterVerb: filter
+  prioritizeVerb: prioritize
+  # The extender binds pods itself: only so does it learn which node was chosen, in time for the next pod.
+  bindVerb: bind
+  preemptVerb: preempt
+  weight: 1
+{tls}  # The extender knows nodes by itself, so their names are enough.
+  nodeCacheCapable: true
+  httpTimeout: 5s
+  # true: pods are scheduled without regard to NUMA zones while the extender does not answer.
+  ignorable: false
+  # An extender applies to every profile. With managedResources only pods that request one of these are sent to it;
+  # names of Kubernetes itself, such as cpu, are not allowed. Without it every pod is sent. Leave pods with CPUs of
+  # their own out only if they never run on nodes with NUMA zones.
+  # managedResources:
+  # - name: nvidia.com/gpu
+"""
+
+
+class ExtenderUrl(NamedTuple):
+    """Where the scheduler reaches the extender, and by which authority's certificate."""
+
+    address: str
+    is_tls: bool = False
+
+    @property
+    def url(self) -> str:
+        return f"{'https' if self.is_tls else 'http'}://{self.address}"
+
+
+def scheduler_configuration(where: ExtenderUrl) -> str:
+    tls = "  enableHTTPS: true\n  tlsConfig:\n    caFile: /etc/kubernetes/closeknit-extender/ca.crt\n"
+    return CONFIGURATION.format(url=where.url, tls=tls if where.is_tls else "")
+
+
+def permissions(namespace: str = NAMESPACE) -> list[dict[str, Any]]:
+    """An account with a ClusterRole that holds exactly what the extender does."""
+    group = "rbac.authorization.k8s.io"
+    account: Raw = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": NAME, "namespace": namespace},
+    }
+    role: Raw = {
+        "apiVersion": f"{group}/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": NAME},
+        "rules": [one.rule() for one in GRANTS],
+    }
+    binding: Raw = {
+        "apiVersion": f"{group}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": NAME},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": NAME},
+        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": namespace}],
+    }
+    return [account, role, binding]
