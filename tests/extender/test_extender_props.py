@@ -85,7 +85,7 @@ def test_every_pod_that_is_bound_is_admitted(script: list[tuple[str, ...]], scop
     for verb, first, second in script:
         now += 0.1
         if verb == "ask":
-            pod = applicant(f"p{len(asked)}-{now:.1f}", *first, kinds=[*second, "app", "app"])  # type: ignore[arg-type]
+            pod = applicant(f"p{len(asked)}-{now:.1f}", *first, kinds=[*second, "app", "app"])
             asked.append((pod, [NODES[at] for at in extender.filter(pod, NODES, now).passing]))
         elif verb in ("bind", "lose") and asked:
             pod, offered = asked.pop(int(first) % len(asked))

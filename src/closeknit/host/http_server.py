@@ -33,6 +33,8 @@ LAST_WORDS_TIME = 0.3
 """Seconds between the refusal of a body and the end of the connection."""
 MOST_BODIES = 4
 """How many bodies of the largest size are held at once."""
+SMALL_BODY = 256 * 1024
+"""Bytes up to which there is always room for a body."""
 PATIENCE = 30.0
 """Seconds that a response may stay unread."""
 TEXT = "text/plain; charset=utf-8"
@@ -197,9 +199,10 @@ class HttpServer:
         """Read the body, as far as there is room for it, and answer."""
         if query.length > self.posts.most:
             raise BadQueryError(413, f"the body has more than {self.posts.most} bytes")
-        if query.length > self._room:
+        large = query.length if query.length > SMALL_BODY else 0
+        if large > self._room:
             raise BadQueryError(503, "too many large bodies at once")
-        self._room -= query.length
+        self._room -= large
         try:
             async with asyncio.timeout(BODY_TIME):
                 body = await reader.readexactly(query.length)
@@ -208,7 +211,7 @@ class HttpServer:
         except TimeoutError:
             raise BadQueryError(408, f"the body did not arrive within {BODY_TIME:.0f} s") from None
         finally:
-            self._room += query.length
+            self._room += large
 
     def _let_in(self) -> None:
         task = asyncio.current_task()
