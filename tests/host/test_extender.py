@@ -151,11 +151,12 @@ def test_names_are_filtered_where_the_scheduler_sends_names() -> None:
 
 
 def test_nodes_are_filtered_and_sent_back_as_they_came_where_the_scheduler_sends_nodes() -> None:
-    nodes = {"metadata": {}, "items": [{**node("n2"), "x": 1}, {**node("n1"), "spec": {"taints": [{"key": "é"}]}}]}
+    items = [{**node("n2"), "x": 1}, {**node("n1"), "spec": {"taints": [{"key": "é"}]}}]
+    nodes = {"metadata": {}, "items": items}
     assert asked("filter", {"Pod": pod("p"), "Nodes": nodes, "NodeNames": None}) == (
         200,
         {
-            "Nodes": {"items": [nodes["items"][1]]},
+            "Nodes": {"items": [items[1]]},
             "NodeNames": None,
             "FailedNodes": {},
             "FailedAndUnresolvableNodes": {"n2": NO_CPUS},

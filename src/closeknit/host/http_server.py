@@ -14,7 +14,7 @@ import asyncio
 import logging
 import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from http import HTTPStatus
 from typing import NamedTuple
 from urllib.parse import parse_qs
@@ -160,8 +160,8 @@ class HttpServer:
                 query, answer = None, Answer(f"{refused}\n".encode(), status=refused.status)
             keeps = query is not None and query.keeps and isinstance(answer.body, bytes)
             await _send(reader, writer, query, answer, keeps)
-            if not keeps and query is None and self.posts.routes:
-                await asyncio.sleep(LAST_WORDS_TIME)  # a client that still sends reads the refusal first
+            if query is None and self.posts.routes:
+                await _discard(reader)
             if not keeps:
                 return
             limit = IDLE_TIME
@@ -276,6 +276,14 @@ async def _send(
             await _write(writer, b"%x\r\n%b\r\n" % (len(piece), piece) if has_chunks else piece)
     if has_chunks and has_body:
         await _write(writer, b"0\r\n\r\n")
+
+
+async def _discard(reader: asyncio.StreamReader) -> None:
+    """Drop what a refused client still sends for a moment: closing at once would take the refusal from it."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LAST_WORDS_TIME):
+            while await reader.read(MOST_HEAD):
+                pass
 
 
 async def _write(writer: asyncio.StreamWriter, data: bytes) -> None:
