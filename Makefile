@@ -156,6 +156,7 @@ bench: setup
 	@$(BIN)/python -m bench.scheduling
 	@$(BIN)/python -m bench.groups
 	@$(BIN)/python -m bench.numa
+	@$(BIN)/python -m bench.extender
 
 bench-host: setup
 	@$(BIN)/python -m bench.host

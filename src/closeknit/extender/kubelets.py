@@ -10,7 +10,8 @@ while it is in use. What a kubelet says about a pod is a value: the reason, the 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
+from copy import deepcopy
 from itertools import combinations
 from typing import NamedTuple
 
@@ -101,10 +102,21 @@ class Kubelets:
         found = self._kubelets.get(state)
         if found is None:
             base, steps = self._states[state]
+            begin = self._one_before(state)
             report = self._reports[base]
             assert report is not None
-            found = self._kubelets[state] = _played(reported_admission(*report), steps)
+            done = 0 if begin is None else len(steps) - 1
+            found = self._kubelets[state] = _played(begin or reported_admission(*report), steps, done)
         return found
+
+    def _one_before(self, state: int) -> NodeAdmission | None:
+        """A copy of the kubelet before the last step; None if it is not at hand."""
+        base, steps = self._states[state]
+        kubelet = self._kubelets.get(self._numbers.get(State(base, steps[:-1]), -1)) if steps else None
+        if kubelet is None:
+            return None
+        shared = (kubelet.cpus.places, kubelet.merger, kubelet.settings, kubelet.devices.total)
+        return deepcopy(kubelet, {id(one): one for one in shared})
 
     def outcome(self, state: int, demand: PodDemand, before: tuple[PodDemand, ...] = ()) -> Outcome:
         """What the kubelet says about a pod, if it gets those `before` as well."""
@@ -136,8 +148,9 @@ def _likeness(report: NodeZones) -> Hashable:
     return report.manager, tuple(zones)
 
 
-def _played(kubelet: NodeAdmission, steps: Iterable[Step]) -> NodeAdmission:
-    for at, (demand, gone) in enumerate(steps):
+def _played(kubelet: NodeAdmission, steps: Sequence[Step], done: int) -> NodeAdmission:
+    """The kubelet after these steps, of which some are done."""
+    for at, (demand, gone) in enumerate(steps[done:], done):
         if demand is None:
             kubelet.remove(str(gone))
         else:
