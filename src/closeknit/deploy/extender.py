@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..cluster import kinds
-from .kinds import CRD
 from .marks import NAMESPACE
-from .rbac import FOLLOW, READ, Grant, Raw
+from .rbac import EXTENDER, Raw
 
 NAME = "closeknit-extender"
-GRANTS = (
-    Grant((kinds.NODE,), FOLLOW, "labels of nodes, and which resources they have"),
-    Grant((kinds.POD,), READ, "which pods are on which node; whether a binding whose answer was lost was made"),
-    Grant((kinds.POD,), ("create",), "bind a pod to the node that the scheduler chose", "binding"),
-    Grant((kinds.NODE_TOPOLOGY,), READ, "the NUMA zones of nodes, as an agent on each node reports them"),
-    Grant((CRD,), FOLLOW, "notice that the definition of NodeResourceTopology is added or removed"),
-)
 CONFIGURATION = """\
 # For kube-scheduler --config. Add the entry under `extenders` to the configuration that you have.
 apiVersion: kubescheduler.config.k8s.io/v1
@@ -73,7 +64,7 @@ def permissions(namespace: str = NAMESPACE) -> list[dict[str, Any]]:
         "apiVersion": f"{group}/v1",
         "kind": "ClusterRole",
         "metadata": {"name": NAME},
-        "rules": [one.rule() for one in GRANTS],
+        "rules": [one.rule() for one in EXTENDER],
     }
     binding: Raw = {
         "apiVersion": f"{group}/v1",

@@ -144,6 +144,15 @@ def own_namespace(lease: str = LEASE) -> tuple[Grant, ...]:
     )
 
 
+EXTENDER: tuple[Grant, ...] = (
+    Grant((kinds.NODE,), FOLLOW, "labels of nodes, and which resources they have"),
+    Grant((kinds.POD,), READ, "which pods are on which node; whether a binding whose answer was lost was made"),
+    Grant((kinds.POD,), ("create",), "bind a pod to the node that the scheduler chose", "binding"),
+    Grant((kinds.NODE_TOPOLOGY,), READ, "the NUMA zones of nodes, as an agent on each node reports them"),
+    Grant((CRD,), FOLLOW, "notice that the definition of NodeResourceTopology is added or removed"),
+)
+"""The ClusterRole of `closeknit extender`, which runs under an account of its own."""
+
 METRICS_PATHS = ("/metrics",)
 READER_PATHS = ("/closeknit/decisions", "/closeknit/config")
 """What the ClusterRoles closeknit-metrics-reader and closeknit-reader permit to get, on the controller's port."""
@@ -222,7 +231,11 @@ def page() -> str:
         for role in TENANT_ROLES
         for grant in role.grants
     ]
-    return "\n".join([*_HEAD, *rows, *_READING, *_TENANTS, *tenants, *_OVERRIDE, ""])
+    extender = [
+        f"| {', '.join(f'`{one}`' for one in names(grant))} | {', '.join(grant.verbs)} | {grant.reason} |"
+        for grant in EXTENDER
+    ]
+    return "\n".join([*_HEAD, *rows, *_EXTENDER, *extender, *_READING, *_TENANTS, *tenants, *_OVERRIDE, ""])
 
 
 def names(grant: Grant) -> Iterator[str]:
@@ -243,6 +256,15 @@ _HEAD = (
     "",
     "| where | what | verbs | why |",
     "| --- | --- | --- | --- |",
+)
+_EXTENDER = (
+    "",
+    "## The extender",
+    "",
+    "`closeknit extender` needs only these, in every namespace; `closeknit extender --print-rbac` prints the objects.",
+    "",
+    "| what | verbs | why |",
+    "| --- | --- | --- |",
 )
 _READING = (
     "",
