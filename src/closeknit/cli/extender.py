@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import click
 
-from ..cluster.files import documents, shown, stdin_kept
+from ..cluster.files import STDIN, documents, shown, stdin_kept
 from ..deploy.extender import ExtenderUrl, permissions, scheduler_configuration
 from ..deploy.marks import NAMESPACE
 from ..dialects.field import Field
@@ -126,7 +127,7 @@ def read_settings(config: str | None) -> tuple[NumaSettings, MatchArguments]:
     """The mode, and the arguments of the plug-in for compat; both documents may be in one file."""
     if config is None:
         return NumaSettings(), MatchArguments()
-    with stdin_kept():
+    with stdin_kept() if config == STDIN else nullcontext():
         found = list(documents(config))
         schedulers = [Field.root(raw, where, match.KIND) for where, raw in found if raw.get("kind") == match.KIND]
         own = [raw for _, raw in found if str(raw.get("apiVersion")).startswith(f"{GROUP}/")]
