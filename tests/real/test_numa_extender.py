@@ -25,7 +25,7 @@ from closeknit.deploy.crds import definition
 from closeknit.deploy.extender import NAME, ExtenderUrl, permissions, scheduler_configuration
 from closeknit.deploy.marks import NAMESPACE
 from closeknit.dialects.nrt.reading import read_topology
-from closeknit.dialects.scheduler_extender import WirePod
+from closeknit.dialects.scheduler_extender import ScheduledPod
 from closeknit.numa.reported import reported_admission
 from closeknit.observe.applicants import applicant
 from contract.expect import eventually
@@ -112,7 +112,7 @@ def refused(cluster: RealCluster) -> list[str]:
     kubelets = {f"n{number}": reported_admission(read_topology(report(f"n{number}"))) for number in range(NODES)}
     bad = []
     for name in order:
-        found = applicant(msgspec.convert(pods[name], WirePod))
+        found = applicant(msgspec.convert(pods[name], ScheduledPod))
         if not kubelets[found.node].admit(found.uid, found.demand).admitted:
             bad.append(name)
     return bad

@@ -47,7 +47,7 @@ class _Status(core.Struct):
     conditions: list[_Condition] | None = None
 
 
-class WirePod(core.Struct):
+class ScheduledPod(core.Struct):
     """A pod as a scheduler sees it."""
 
     metadata: core.Meta | None = None
@@ -109,7 +109,7 @@ class _List(msgspec.Struct):
 
 
 class ExtenderArgs(_Go):
-    pod: WirePod | None = None
+    pod: ScheduledPod | None = None
     nodes: _List | None = None
     node_names: list[str] | None = None
 
@@ -131,12 +131,12 @@ class _MetaVictims(msgspec.Struct):
 
 
 class _Victims(msgspec.Struct):
-    pods: list[WirePod] | None = msgspec.field(name="Pods", default=None)
+    pods: list[ScheduledPod] | None = msgspec.field(name="Pods", default=None)
     violations: int = msgspec.field(name="NumPDBViolations", default=0)
 
 
 class ExtenderPreemption(_Go):
-    pod: WirePod | None = None
+    pod: ScheduledPod | None = None
     node_name_to_victims: dict[str, _Victims] | None = None
     node_name_to_meta_victims: dict[str, _MetaVictims] | None = None
 
@@ -208,7 +208,7 @@ def _node_name(item: msgspec.Raw) -> str:
         raise WireError(f"Nodes.items: {error}") from None
 
 
-def read_args(body: bytes) -> tuple[WirePod, Candidates]:
+def read_args(body: bytes) -> tuple[ScheduledPod, Candidates]:
     args = _decoded(_args, body)
     return _pod_of(args.pod), Candidates(args)
 
@@ -221,7 +221,7 @@ def read_binding(body: bytes) -> ExtenderBinding:
     return binding
 
 
-def read_preemption(body: bytes) -> tuple[WirePod, dict[str, _MetaVictims]]:
+def read_preemption(body: bytes) -> tuple[ScheduledPod, dict[str, _MetaVictims]]:
     args = _decoded(_preemption, body)
     return _pod_of(args.pod), args.victims()
 
@@ -254,7 +254,7 @@ def _decoded(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
         raise WireError(f"the body is not a request of kube-scheduler: {error}") from None
 
 
-def _pod_of(pod: WirePod | None) -> WirePod:
+def _pod_of(pod: ScheduledPod | None) -> ScheduledPod:
     if pod is None or not pod.meta.uid:
         raise WireError("Pod is missing, or has no metadata.uid")
     return pod

@@ -83,7 +83,7 @@ class ExtenderHost:
         self.extender.put_report(report, _written_at(raw) or self.now())
 
     def _pod(self, raw: Raw, is_gone: bool) -> None:
-        pod = msgspec.convert(raw, wire.WirePod)
+        pod = msgspec.convert(raw, wire.ScheduledPod)
         if is_gone or has_ended(pod):
             self.extender.drop_pod(pod.meta.uid or "")
         else:

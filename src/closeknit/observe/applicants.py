@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..dialects.scheduler_extender import WirePod
+from ..dialects.scheduler_extender import ScheduledPod
 from ..extender.applicant import Applicant
 from ..numa.pod_needs import PodNeeds
 from ..state.numa.zoned_pod import ZonedPod
@@ -10,7 +10,7 @@ from ..state.numa.zoned_pod import ZonedPod
 NOTHING = PodNeeds((), "BestEffort")
 
 
-def applicant(wire: WirePod) -> Applicant:
+def applicant(wire: ScheduledPod) -> Applicant:
     """Raises WireError for a pod with a quantity that cannot be read."""
     meta = wire.meta
     pod = ZonedPod(
@@ -26,6 +26,6 @@ def applicant(wire: WirePod) -> Applicant:
     return Applicant.of(wire.shape, pod, wire.qos, wire.bound_at)
 
 
-def has_ended(wire: WirePod) -> bool:
+def has_ended(wire: ScheduledPod) -> bool:
     """Whether the pod holds nothing any more."""
     return wire.phase in ("Succeeded", "Failed")
