@@ -10,7 +10,9 @@ from closeknit.state.snapshot import Snapshot
 from closeknit.state.table import IntArray
 
 
-def one_per_empty_node(snapshot: Snapshot, shape: Shape, rows: IntArray, free: IntArray) -> IntArray:
+def one_per_empty_node(
+    snapshot: Snapshot, shape: Shape, rows: IntArray, free: IntArray, _zones: IntArray | None = None
+) -> IntArray:
     """A pod wants its node to itself: one where no other pod is, none anywhere else."""
     at = snapshot.index["pods"]
     is_empty = free[at] >= snapshot.allocatable[at, rows]
@@ -18,7 +20,9 @@ def one_per_empty_node(snapshot: Snapshot, shape: Shape, rows: IntArray, free: I
     return alone
 
 
-def two_zones(snapshot: Snapshot, shape: Shape, rows: IntArray, free: IntArray) -> IntArray:
+def two_zones(
+    snapshot: Snapshot, shape: Shape, rows: IntArray, free: IntArray, _zones: IntArray | None = None
+) -> IntArray:
     """Each half of a node holds whole containers, and those of a pod all lie in one half."""
     zone = free[snapshot.index["cpu"]] // 2
     largest = max((dict(one.requests).get("cpu", 0) for one in shape.containers), default=0)

@@ -233,7 +233,9 @@ def test_a_pod_set_without_pods_gets_an_empty_assignment_and_is_no_leader() -> N
 def test_how_a_node_counts_can_be_replaced() -> None:
     """As if a node admitted no more than two pods, whatever is free."""
 
-    def two_at_most(snapshot: Snapshot, shape: Shape, rows: IntArray, free: IntArray) -> IntArray:
+    def two_at_most(
+        snapshot: Snapshot, shape: Shape, rows: IntArray, free: IntArray, _zones: IntArray | None = None
+    ) -> IntArray:
         return np.minimum(by_resources(snapshot, shape, rows, free), 2)
 
     nodes = (host("a", "x", "1", 9), host("b", "x", "1", 9))

@@ -9,7 +9,7 @@ import pytest
 
 from closeknit.model.container import Container
 from closeknit.model.numa import NodeZones, TopologyManager, Zone, ZoneAmounts
-from closeknit.numa.admissions import MOST_PODS, UNLIMITED, Admissions, Refused
+from closeknit.numa.admissions import MOST_PODS, UNLIMITED, Admissions, RefusedPod
 from closeknit.numa.demand import PodDemand
 from closeknit.numa.zone_state import state_of_report
 
@@ -81,7 +81,7 @@ def test_memory_that_no_zone_lists_is_refused() -> None:
 def test_a_pod_that_is_admitted_tells_what_it_got() -> None:
     admissions = Admissions()
     found = admissions.admit(admissions.number(state_of_report(node(4, 16))), pod(container(6)), 2)
-    assert not isinstance(found, Refused)
+    assert not isinstance(found, RefusedPod)
     after, got = found
     assert [one.by_zone for one in got] == [{1: {"cpu": 6000, "memory": GI}}] * 2
     assert admissions.state(after).cpus == (4, 4)
@@ -90,7 +90,7 @@ def test_a_pod_that_is_admitted_tells_what_it_got() -> None:
 def test_a_refusal_tells_how_many_were_admitted_before_it() -> None:
     admissions = Admissions()
     found = admissions.admit(admissions.number(state_of_report(node(4, 16))), pod(container(6)), 3)
-    assert isinstance(found, Refused)
+    assert isinstance(found, RefusedPod)
     assert (found.admitted, found.verdict.reason) == (2, "TopologyAffinityError")
 
 
@@ -98,7 +98,7 @@ def test_an_own_policy_that_is_not_kept_is_named() -> None:
     admissions = Admissions()
     number = admissions.number(state_of_report(node(9, 9, policy="best-effort")))
     found = admissions.admit(number, PodDemand.of(pod(container(12)).containers, policy="single-numa-node"))
-    assert isinstance(found, Refused)
+    assert isinstance(found, RefusedPod)
     assert found.verdict.message == (
         "The pod asks for single-numa-node; the node's kubelet with the policy best-effort would spread the pod's "
         "resources over more zones"

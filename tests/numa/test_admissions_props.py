@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from closeknit.model.numa import NodeZones, TopologyManager
-from closeknit.numa.admissions import Admissions, Refused
+from closeknit.numa.admissions import Admissions, RefusedPod
 from closeknit.numa.demand import PodDemand
 from closeknit.numa.zone_state import ZoneState, amounts, kubelet_of, state_after, state_of_report, with_taken
 
@@ -41,7 +41,7 @@ def test_counts_are_those_of_kubelets_that_are_asked_pod_by_pod(seed: int) -> No
         assert found.tolist() == [one_by_one(admissions.state(number), demand) for number in numbers.tolist()]
         after = [admissions.admit(number, demand) for number in numbers.tolist()]
         pairs = zip(numbers.tolist(), after, strict=True)
-        numbers = np.array([was if isinstance(now, Refused) else now[0] for was, now in pairs])
+        numbers = np.array([was if isinstance(now, RefusedPod) else now[0] for was, now in pairs])
 
 
 @EXAMPLES
@@ -58,7 +58,7 @@ def test_what_a_pod_got_can_be_given_back_and_taken_again(seed: int) -> None:
     draw, admissions = Random(seed), Admissions()
     before = admissions.number(states_of(draw, 1)[0])
     found = admissions.admit(before, random_demand(draw))
-    if isinstance(found, Refused):
+    if isinstance(found, RefusedPod):
         return
     was, now = admissions.state(before), admissions.state(found[0])
     assert amounts(with_taken(now, found[1][0], -1)) == amounts(was)

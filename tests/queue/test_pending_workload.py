@@ -27,8 +27,8 @@ BOOSTS = Gates.profile("closeknit", {"PriorityBoost": True})
 BY_TIME = Gates.profile("closeknit", {"PrioritySortingWithinCohort": False})
 
 
-def entry(one: Workload, settings: Settings | None = None) -> PendingWorkload:
-    return pending_workload(one, "a", settings or Settings(), GATES)
+def entry(one: Workload, settings: Settings | None = None, gates: Gates = GATES) -> PendingWorkload:
+    return pending_workload(one, "a", settings or Settings(), gates)
 
 
 def told(kind: str, reason: str, at: float, holds: bool = True) -> Workload:
@@ -82,13 +82,12 @@ class TestLikeness:
         one, other = workload("a", uid="1", created=1.0), workload("b", uid="2", created=2.0)
         assert entry(one).equivalence_key == entry(other).equivalence_key
 
-    def test_limits_alone_do_not_tell_them_apart(self) -> None:
+    def test_limits_alone_tell_them_apart_only_where_zones_may_count(self) -> None:
         one, limited = part("main"), part("main", containers=(Container.of({GPU: 1}, {GPU: 1}),))
-        assert one.pod_set.shape != limited.pod_set.shape
-        assert (
-            entry(workload("w", "a", 1, 1, one)).equivalence_key
-            == entry(workload("w", "a", 1, 1, limited)).equivalence_key
-        )
+        for zones in (False, True):
+            gates = GATES.changed({"NumaZones": zones})
+            keys = {entry(workload("w", "a", 1, 1, each), gates=gates).equivalence_key for each in (one, limited)}
+            assert len(keys) == (2 if zones else 1)
 
     @pytest.mark.parametrize(
         "other",

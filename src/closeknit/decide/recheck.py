@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import Enum, auto
+from operator import attrgetter
 
 import numpy as np
 
@@ -85,10 +86,10 @@ def _has_room(world: World, place: Usage) -> bool:
 
 def _together(world: World, wanted: list[Usage]) -> bool:
     """Whether all places fit together, the nodes' limits of pods included."""
-    mark = world.checkpoint()
+    mark, in_order = world.checkpoint(), sorted(wanted, key=attrgetter("turn"))
     try:
-        world.add("", {}, wanted)
-        return not any(_is_overfull(world, place) for place in wanted)
+        world.add("", {}, in_order)
+        return not any(_is_overfull(world, place) for place in wanted) and all(map(world.zoning.admits, in_order))
     finally:
         world.rollback(mark)
 

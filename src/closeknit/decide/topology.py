@@ -376,9 +376,11 @@ def _uses(given: Assignment, lost: set[str]) -> bool:
 def added_places(world: World, plan: Plan, workload: Workload) -> list[Usage]:
     """What a plan would take on the nodes beyond what each pod set already has there."""
     beside = [one.shape for one in workload.request.pod_sets]
+    turns = {one.name: turn for turn, one in enumerate(workload.request.in_start_order)}
     return [
-        Usage(added, world.ruled(one.demand.pod_set.shape, beside), flavor)
+        Usage(added, world.ruled(one.demand.pod_set.shape, beside), flavor, one.name, workload.key, world.now, turn)
         for one in plan.pod_sets
+        for turn in [turns[one.name]]
         if one.topology is not None
         for given in [_given(workload, one.name)]
         for added in [one.topology if given is None else one.topology.beyond(given)]

@@ -41,6 +41,7 @@ from ..state.snapshot import Snapshot
 from ..state.table import BoolArray, IntArray
 from .activity import Inactive, inactive
 from .rank import Ranked, ranked
+from .zoning import Zoning
 
 Leaves = tuple[IntArray, IntArray]
 """Leaves of a tree, each once, and the pods on each."""
@@ -61,6 +62,8 @@ class World:
         self.gates, self.settings = gates, settings or Settings()
         self.now = 0.0
         """The time of the current cycle."""
+        self.clock: Callable[[], float] = lambda: self.now
+        """The time of a change."""
         self.cluster_queues: dict[str, ClusterQueue] = {}
         self.cohorts: dict[str, Cohort] = {}
         self.flavors: dict[str, Flavor] = {}
@@ -81,6 +84,8 @@ class World:
         self.daemon_sets: dict[str, DaemonSet] = {}
         self.volumes = Volumes()
         self.placed = PlacedPods(lambda name: self.nodes.get(name))
+        zones_count = "NumaZones" in gates and self.settings.numa.mode != "off"
+        self.zoning = Zoning(self, self.settings.numa if zones_count else None)
         self.ledger = Ledger()
         self.new_pods_help = False
         """Whether a workload had affinity or spread, so that a pod that appears may let it in."""
@@ -163,6 +168,7 @@ class World:
         self.mirror.put_node(self._maintained(node))
         if before is None or before.labels != node.labels:
             self._drain(self.placed.refresh(node.name))
+            self.zoning.refresh(node.name)
 
     def drop_node(self, name: str) -> None:
         self.nodes.pop(name, None)
@@ -172,13 +178,7 @@ class World:
     @property
     def zones(self) -> Mapping[str, NodeZones]:
         """The NUMA zones that nodes report, by node; some of these nodes may not exist."""
-        return self.mirror.zones
-
-    def put_zones(self, zones: NodeZones) -> None:
-        self.mirror.put_zones(zones)
-
-    def drop_zones(self, node: str) -> None:
-        self.mirror.drop_zones(node)
+        return self.zoning.reports
 
     def put_window(self, window: Maintenance) -> None:
         if "MaintenanceWindows" in self.gates and self.windows.get(window.name) != window:
@@ -203,17 +203,28 @@ class World:
 
     def put_pod(self, key: str, pod: OtherPod) -> None:
         self.mirror.put_pod(key, pod)
+        self.zoning.put_pod(key, pod)
 
     def drop_pod(self, key: str) -> None:
         self.mirror.drop_pod(key)
+        self.zoning.end_pod(key)
 
     def put_placed_pod(self, key: str, pod: PlacedPod) -> None:
+        self.zoning.put_pod(key, pod)
         if "CountDrainingPods" in self.gates:
             self._drain(self.placed.put(key, pod))
             self._cover(pod.workload)
 
     def drop_placed_pod(self, key: str) -> None:
+        self.zoning.end_pod(key)
         self._drain(self.placed.drop(key))
+
+    def put_zones(self, zones: NodeZones) -> None:
+        """What a NodeResourceTopology reports."""
+        self.zoning.put_report(zones)
+
+    def drop_zones(self, node: str) -> None:
+        self.zoning.drop_report(node)
 
     def put_daemon_set(self, key: str, daemon_set: DaemonSet) -> None:
         if self.daemon_sets.get(key) != daemon_set:
@@ -325,9 +336,10 @@ class World:
 
     def _places(self, workload: Workload) -> tuple[Usage, ...]:
         """The places of its pods in flavors with a topology."""
-        admission = workload.status.admission
+        admission, since = workload.status.admission, _admitted_at(workload)
+        turns = {one.name: turn for turn, one in enumerate(workload.request.in_start_order)}
         return tuple(
-            Usage(one.topology, pod_set.shape, flavor, one.name)
+            Usage(one.topology, pod_set.shape, flavor, one.name, workload.key, since, turns[one.name])
             for one in (() if admission is None else admission.pod_sets)
             if one.topology is not None and (pod_set := workload.pod_set(one.name)) is not None
             for flavor in dict.fromkeys(one.flavors.values())
@@ -567,7 +579,7 @@ class World:
     def _try(self, places: Iterable[Usage], footprints: Iterable[Iterable[Footprint]], sign: int) -> None:
         for place, parts in zip(places, footprints, strict=True):
             for at, counts, owner in parts:
-                self.mirror.columns.admit(at, sign * counts, place.shape.charge, owner)
+                self.mirror.columns.admit(at, sign * counts, place.shape.charge, owner, place.holder)
 
     def _footprints(self, holding: Holding) -> Sequence[list[Footprint]]:
         """Where each place of a holding counts in a trial, cached until rows or leaves have other numbers."""
@@ -589,6 +601,11 @@ class World:
             for at, counts, owner in parts
             if owner is snapshot or (owner is None and snapshot.sees)
         ]
+
+
+def _admitted_at(workload: Workload) -> float:
+    reserved = workload.status.conditions.get("QuotaReserved")
+    return 0.0 if reserved is None else reserved.since
 
 
 def _leaving() -> Holding:

@@ -18,6 +18,7 @@ from ..model.node import Node
 from ..model.resources import amounts, pod_requests
 from ..model.shape import Requirement, Shape, Taint, Term, Toleration, WeightedTerm
 from ..model.workload import LONG_AGO
+from ..numa.demand import PodDemand
 from .timestamps import parse
 
 Quantity = str | int | float
@@ -228,6 +229,16 @@ def shape(spec: PodSpec) -> Shape:
     """The shape of pods of this spec."""
     overhead = amounts(spec.overhead or {})
     return Shape.of(requests(spec), *_choice_of(spec), containers(spec), overhead, _pod_level(spec.resources))
+
+
+def container_names(spec: PodSpec) -> tuple[str, ...]:
+    """The names of all containers, in the same order."""
+    return tuple(one.name or "" for one in (*(spec.init_containers or ()), *(spec.containers or ())))
+
+
+def demand(spec: PodSpec) -> PodDemand:
+    """What the kubelet sees of pods of this spec."""
+    return PodDemand.of(containers(spec), _pod_level(spec.resources))
 
 
 def plain_shape(spec: PodSpec) -> Shape:

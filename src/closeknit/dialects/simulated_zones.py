@@ -29,9 +29,9 @@ from ..model.quantity import QuantityError
 from ..model.resources import CPU, MEMORY, amount, show
 from ..numa.admission import KubeletSettings
 from ..numa.demand import HUGE_PAGES, MILLI
+from ..numa.layout import CLOSEST
+from ..numa.layout import MOST_ZONES as MOST_ALIGNED
 from ..numa.managers import LARGEST_MAXIMUM, POLICIES, SCOPES
-from ..numa.reported import CLOSEST
-from ..numa.reported import MOST_ZONES as MOST_ALIGNED
 from ..numa.simulated import MAXIMUM, SimulatedZones, is_memory
 from .durations import duration
 from .field import Field, shown

@@ -17,7 +17,9 @@ MOST = 2**31 - 1
 FEW = 256
 
 
-def by_resources(snapshot: Snapshot, shape: Shape, _rows: IntArray, free: IntArray) -> IntArray:
+def by_resources(
+    snapshot: Snapshot, shape: Shape, _rows: IntArray, free: IntArray, _zones: IntArray | None = None
+) -> IntArray:
     """Count pods by free resources alone: the default fit."""
     return pods_in(snapshot, free, shape.charge)
 

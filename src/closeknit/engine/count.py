@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..model.shape import Shape
+from ..state.numa.zone_states import View
 from ..state.snapshot import Snapshot
 from ..state.table import IntArray
 from ..state.tree import gather
@@ -17,8 +18,15 @@ from .policy import Policy
 
 
 def on_nodes(snapshot: Snapshot, policy: Policy, shape: Shape, free: IntArray) -> IntArray:
-    """Pods on every node of the tree, in its order; `free` is what each node has free."""
-    return policy.fit(snapshot, shape, snapshot.rows, free)
+    """Pods on every node of the tree, in its order; `free` is what each node has free if nothing runs on it."""
+    return on_rows(snapshot, policy, shape, snapshot.rows, free)
+
+
+def on_rows(
+    snapshot: Snapshot, policy: Policy, shape: Shape, rows: IntArray, free: IntArray, view: View = "empty"
+) -> IntArray:
+    """Pods on these rows; `view` tells what is taken in their NUMA zones, as `free` tells it of their totals."""
+    return policy.fit(snapshot, shape, rows, free, None if snapshot.zones is None else snapshot.zones.on(rows, view))
 
 
 def on_leaves(
@@ -28,6 +36,7 @@ def on_leaves(
     leaves: IntArray,
     capacity: IntArray,
     free: IntArray | None = None,
+    view: View = "now",
 ) -> IntArray:
     """Pods on each of these leaves with `capacity` in total; `free` is what each node of the tree has, by default its
     current room.
@@ -36,20 +45,20 @@ def on_leaves(
     individually.
     """
     if snapshot.tree.one_node_a_leaf:
-        return policy.fit(snapshot, shape, snapshot.first_rows(leaves), capacity)
+        return on_rows(snapshot, policy, shape, snapshot.first_rows(leaves), capacity, view)
     pods = by_resources(snapshot, shape, leaves, capacity)
-    if policy.counts_nodes(snapshot.topology) and len(leaves):
+    if policy.counts_nodes(snapshot) and len(leaves):
         places, starts = gather(snapshot.tree.nodes, leaves)
         rows = snapshot.rows[places]
         each = snapshot.free_on(rows) if free is None else free[:, places]
-        np.minimum(pods, np.add.reduceat(policy.fit(snapshot, shape, rows, each), starts), out=pods)
+        np.minimum(pods, np.add.reduceat(on_rows(snapshot, policy, shape, rows, each, view), starts), out=pods)
     return pods
 
 
 def on_all_leaves(snapshot: Snapshot, policy: Policy, shape: Shape, free: IntArray) -> IntArray:
-    """Pods on every leaf; a leaf has what its nodes have."""
+    """Pods on every leaf if nothing runs on its nodes; a leaf has what its nodes have."""
     capacity = np.add.reduceat(free, snapshot.tree.nodes[:-1], axis=1)
-    return on_leaves(snapshot, policy, shape, np.arange(snapshot.tree.leaves), capacity, free)
+    return on_leaves(snapshot, policy, shape, np.arange(snapshot.tree.leaves), capacity, free, "empty")
 
 
 def still_hold(snapshot: Snapshot, policy: Policy, shape: Shape, leaves: IntArray, counts: IntArray) -> bool:
@@ -58,7 +67,7 @@ def still_hold(snapshot: Snapshot, policy: Policy, shape: Shape, leaves: IntArra
     With a policy by sums this is Kueue's check of a decision: only requests count, not the nodes' limit of pods.
     """
     remaining = snapshot.remaining[:, leaves]
-    if policy.by_sums:
+    if policy.by_sums(snapshot):
         asked = tuple(one for one in shape.requests if one[1] > 0)
         return not asked or bool((pods_in(snapshot, remaining, asked) >= counts).all())
     return bool((on_leaves(snapshot, policy, shape, leaves, remaining) >= counts).all())

@@ -281,8 +281,12 @@ def _shortages(columns: Fit) -> Iterator[ExclusionCause]:
         elif most < amount:
             detail = f"a pod requests {show(resource, amount)}, the largest node has {show(resource, most)}"
         yield ExclusionCause(f'resource "{resource}"', int(np.count_nonzero(short)), 0, detail)
-    if scattered.any():
+    unfit = np.flatnonzero(scattered)
+    for zones in columns.zone_causes(unfit):
+        yield ExclusionCause(zones.name, zones.nodes, 0, zones.detail)
+        unfit = unfit[zones.nodes :]
+    if len(unfit):
         found = (UNFIT, "enough is free, but not in a form that one pod can use")
         if not snapshot.tree.one_node_a_leaf:
             found = (SCATTERED, "there is free room, but no single node has enough of it")
-        yield ExclusionCause(found[0], int(np.count_nonzero(scattered)), 0, found[1])
+        yield ExclusionCause(found[0], len(unfit), 0, found[1])

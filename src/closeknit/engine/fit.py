@@ -15,11 +15,12 @@ from ..model.shape import Shape
 from ..state.snapshot import Charge, Snapshot
 from ..state.table import BoolArray, IntArray
 from .capacity import MOST, by_resources
-from .count import on_all_leaves
+from .count import on_all_leaves, on_rows
 from .filters.pod_filter import PodFilter
 from .filters.spread import SPREAD, SpreadLimits
 from .match import ABSENT, OUTSIDE, PASSES, SCATTERED, UNFIT, CauseArray, NodeMatch
 from .policy import FitColumn, Policy
+from .zones import ZoneCause, zone_causes
 
 
 class Fit:
@@ -56,6 +57,11 @@ class Fit:
         """The capacity of leaves: what is left, or with an `empty` policy what would be left without workloads."""
         return self.snapshot.room if self.policy.empty else self.snapshot.remaining
 
+    def zones(self, rows: IntArray) -> IntArray | None:
+        """The states of the NUMA zones of these rows in that view; None where zones are known of no node."""
+        zones = self.snapshot.zones
+        return None if zones is None else zones.on(rows, "room" if self.policy.empty else "now")
+
     @property
     def passing_view(self) -> IntArray:
         """The same without the nodes that the filter excludes."""
@@ -81,7 +87,8 @@ class Fit:
 
         False if that is not known without counting: the columns are older, or more than sums decides.
         """
-        plain = self.policy.by_sums and self.leader_shape is None and self.snapshot.tree.one_node_a_leaf
+        snapshot = self.snapshot
+        plain = self.policy.by_sums(snapshot) and self.leader_shape is None and snapshot.tree.one_node_a_leaf
         if self.version != before or not plain or self.policy.empty or self.rules is not None:
             return False
         self.pods[leaves] -= counts
@@ -108,7 +115,7 @@ class Fit:
     def _compute(self, leaves: IntArray, everything: bool) -> None:
         capacity = self.view if everything else self.view[:, leaves]
         one_each = self.snapshot.tree.one_node_a_leaf
-        if not one_each and self.policy.counts_nodes(self.snapshot.topology):
+        if not one_each and self.policy.counts_nodes(self.snapshot):
             self._compute_by_node(leaves, capacity)
             return
         first = self.snapshot.first_rows(leaves)
@@ -133,13 +140,15 @@ class Fit:
 
     def _count(self, counted: FitColumn, rows: IntArray, capacity: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Pods, pods beside the leader, and whether the leader fits, on the given capacity."""
-        snapshot = self.snapshot
-        pods = counted(snapshot, self.shape, rows, capacity)
+        snapshot, zones = self.snapshot, self.zones(rows)
+        pods = counted(snapshot, self.shape, rows, capacity, zones)
         if self.leader_shape is None:
             return pods, pods, pods
-        leader = np.minimum(counted(snapshot, self.leader_shape, rows, capacity), 1)
+        leader = np.minimum(counted(snapshot, self.leader_shape, rows, capacity, zones), 1)
         taken = snapshot.charge_vector(self.leader_shape.charge)[:, None] * leader
-        return pods, counted(snapshot, self.shape, rows, capacity - taken), leader
+        if zones is not None and snapshot.zones is not None:
+            zones = snapshot.zones.beside(zones, self.leader_shape, leader > 0)
+        return pods, counted(snapshot, self.shape, rows, capacity - taken, zones), leader
 
     def _store(self, leaves: IntArray, cause: CauseArray, pods: IntArray, beside: IntArray, leader: IntArray) -> None:
         passes = cause == PASSES
@@ -187,6 +196,11 @@ class Fit:
         of_leaf = np.where(some, PASSES, why).astype(np.int16)
         self._store(leaves, of_leaf, pods, beside, leader)
 
+    def without_rules(self, leaves: IntArray) -> IntArray:
+        """The pods for which these leaves, each one node, have room now, whatever the rules about other pods."""
+        rows = self.snapshot.first_rows(leaves)
+        return self.policy.fit(self.snapshot, self.shape, rows, self.view[:, leaves], self.zones(rows))
+
     def excluded(self, inside: IntArray | None = None) -> Mapping[str, int]:
         """How many leaves are excluded, by cause; `inside` restricts it to the part of the tree that was searched."""
         counts: Counter[str] = Counter()
@@ -204,6 +218,9 @@ class Fit:
                 short = np.ones(len(empty), dtype=np.bool_) if at is None else view[at] < amount
                 counts[f'resource "{resource}"'] = int(np.count_nonzero(short))
                 empty, view = empty[~short], view[:, ~short]
+        for cause in self.zone_causes(empty):
+            counts[cause.name] += cause.nodes
+            empty = empty[cause.nodes :]
         counts[UNFIT if self.snapshot.tree.one_node_a_leaf else SCATTERED] = len(empty)
         if self.rules is not None:
             capped = self.capped & (self.cause == PASSES)
@@ -211,6 +228,11 @@ class Fit:
                 np.count_nonzero(capped if inside is None else capped & inside.astype(np.bool_))
             )
         return +counts
+
+    def zone_causes(self, leaves: IntArray) -> list[ZoneCause]:
+        """What the NUMA zones of these leaves, each one node, cannot give a pod."""
+        zones = self.zones(self.snapshot.first_rows(leaves)) if self.snapshot.tree.one_node_a_leaf else None
+        return [] if zones is None else list(zone_causes(self.snapshot, self.shape, zones))
 
     def in_one_piece(self, low: int, high: int) -> int:
         """Pods that the free room of leaves low .. high would hold if it were not fragmented over nodes.
@@ -224,16 +246,16 @@ class Fit:
         view = np.maximum(self.passing_view[:, low:high], 0)
         whole = (view * passes).sum(axis=1, keepdims=True)
         pods = int(by_resources(snapshot, self.shape, np.array([low]), whole)[0])
-        if self.policy.by_sums:
+        if self.policy.by_sums(snapshot):
             return pods
         rows = snapshot.rows_between(low, high)
         empty = snapshot.allocatable[:, rows] * (self._node_causes(rows) == PASSES)
-        return min(pods, int(self.policy.fit(snapshot, self.shape, rows, empty).sum()))
+        return min(pods, int(on_rows(snapshot, self.policy, self.shape, rows, empty).sum()))
 
     def when_empty(self) -> IntArray:
         """Pods that each leaf would hold if nothing ran on it."""
         snapshot, passes = self.snapshot, self.snapshot.table.usable[self.snapshot.rows]
-        if self.policy.counts_nodes(snapshot.topology):
+        if self.policy.counts_nodes(snapshot):
             passes = self._node_causes(snapshot.rows) == PASSES
         pods = on_all_leaves(snapshot, self.policy, self.shape, snapshot.of_nodes(snapshot.allocatable) * passes)
         pods[self.cause != PASSES] = 0
@@ -292,7 +314,7 @@ def _present(usable: BoolArray) -> CauseArray:
 
 def fit_of(snapshot: Snapshot, shape: Shape, leader: Shape | None, policy: Policy) -> Fit:
     """The columns of a shape, from the cache if they are there; the least recently used entry is dropped."""
-    shape, leader = policy.seen(shape), None if leader is None else policy.seen(leader)
+    shape, leader = policy.seen(shape, snapshot), None if leader is None else policy.seen(leader, snapshot)
     key = (shape, leader, policy.empty, policy.filters(snapshot.topology), policy.by_affinity, policy.fit)
     entry = snapshot.memo.get(key)
     if entry is None:
@@ -312,7 +334,7 @@ def passing(snapshot: Snapshot, shapes: Iterable[Shape], policy: Policy) -> Bool
     With rules about other pods that may be any leaf, once those pods are gone.
     """
     found = np.zeros(snapshot.tree.leaves, dtype=np.bool_)
-    shapes = [policy.seen(shape) for shape in shapes]
+    shapes = [policy.seen(shape, snapshot) for shape in shapes]
     if any(shape.rules is not None for shape in shapes):
         return ~found
     for shape in shapes:

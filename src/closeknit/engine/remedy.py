@@ -367,6 +367,7 @@ def _emptied(snapshot: Snapshot, leaves: IntArray) -> Iterator[None]:
         used = whole.sum(axis=1) - snapshot.remaining[:, leaf]
         charge = tuple(zip(snapshot.resources, used.tolist(), strict=True))
         snapshot.assume(np.array([leaf]), np.array([-1]), charge)
+    snapshot.columns.vacate_zones(snapshot.rows_in(leaves)[0])
     try:
         yield
     finally:
@@ -444,6 +445,7 @@ def grown(snapshot: Snapshot, like: int, path: Path, count: int) -> Snapshot:
         hosts.codes[size:] = [hosts.intern(f"new {row}") for row in range(size, size + count)]
     new = bigger.names[size:]
     after = Snapshot(topology, bigger, shapes=4)
+    _take_zones(after, snapshot, bigger.names, rows, size)
     after.other[:, [after.row_of[name] for name in new]] = snapshot.pinned[:, [like]]
     return _with_usage(after, snapshot)
 
@@ -456,10 +458,18 @@ def vacated(snapshot: Snapshot, maintained: bool = True) -> Snapshot:
         table.taints = [tuple(one for one in taints if one.effect != MAINTENANCE) for taints in table.taints]
     table.allocatable = {name: snapshot.allocatable[at][rows] for name, at in snapshot.index.items()}
     after = Snapshot(snapshot.topology, table, shapes=4)
+    _take_zones(after, snapshot, table.names, rows, 0)
     after.other[:, [after.row_of[name] for name in table.names]] = snapshot.of_nodes(snapshot.pinned)
     after.use_columns({})
     after.neighbours.nodes, after.neighbours.namespaces = snapshot.neighbours.nodes, snapshot.neighbours.namespaces
     return after
+
+
+def _take_zones(after: Snapshot, before: Snapshot, names: list[str], rows: IntArray, kept: int) -> None:
+    """Give the nodes the NUMA zones of these rows of the other snapshot: the first `kept` as they are, others empty."""
+    if before.zones is not None:
+        order = np.argsort([after.row_of[name] for name in names])
+        after.columns.zones = before.zones.take(rows[order], order < kept)
 
 
 def _with_usage(after: Snapshot, before: Snapshot) -> Snapshot:

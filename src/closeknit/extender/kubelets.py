@@ -19,8 +19,9 @@ from ..model.numa import NodeZones
 from ..model.numa_settings import NodeNuma
 from ..numa.admission import NodeAdmission, Verdict
 from ..numa.demand import PodDemand
+from ..numa.layout import MOST_ZONES, KubeletRules
 from ..numa.masks import mask_of, mean_distance
-from ..numa.reported import MOST_ZONES, reported_admission
+from ..numa.reported import reported_admission
 from .zones import HIGHEST
 
 PROBE = "probe"
@@ -30,16 +31,16 @@ FIRST_LIMIT = 4096
 """States that are kept before those that no node is in are forgotten."""
 
 
-class Step(NamedTuple):
+class KubeletStep(NamedTuple):
     """A pod that was admitted, or the number of the one that is gone."""
 
     admitted: PodDemand | None
     gone: int = 0
 
 
-class State(NamedTuple):
+class KubeletState(NamedTuple):
     base: int
-    steps: tuple[Step, ...] = ()
+    steps: tuple[KubeletStep, ...] = ()
 
 
 class Outcome(NamedTuple):
@@ -56,8 +57,8 @@ class Kubelets:
     def __init__(self) -> None:
         self._bases: dict[Hashable, int] = {}
         self._reports: list[tuple[NodeZones, NodeNuma] | None] = []
-        self._numbers: dict[State, int] = {}
-        self._states: dict[int, State] = {}
+        self._numbers: dict[KubeletState, int] = {}
+        self._states: dict[int, KubeletState] = {}
         self._kubelets: dict[int, NodeAdmission] = {}
         self._outcomes: dict[tuple[int, PodDemand, tuple[PodDemand, ...]], Outcome] = {}
         self._next = 0
@@ -72,9 +73,9 @@ class Kubelets:
         if number is None:
             number = self._bases[key] = len(self._reports)
             self._reports.append((report, given))
-        return self._numbered(State(number))
+        return self._numbered(KubeletState(number))
 
-    def _numbered(self, state: State) -> int:
+    def _numbered(self, state: KubeletState) -> int:
         number = self._numbers.get(state)
         if number is None:
             number = self._numbers[state] = self._next
@@ -85,15 +86,15 @@ class Kubelets:
     def admitted(self, state: int, demand: PodDemand) -> int:
         """The state after the kubelet was given this pod, whether it admits it or not."""
         before = self._states[state]
-        return self._numbered(State(before.base, (*before.steps, Step(demand))))
+        return self._numbered(KubeletState(before.base, (*before.steps, KubeletStep(demand))))
 
     def removed(self, state: int, number: int) -> int:
         """The state after the pod of this step is gone; as reported, if none is left."""
         before = self._states[state]
-        steps = (*before.steps, Step(None, number))
+        steps = (*before.steps, KubeletStep(None, number))
         gone = {one.gone for one in steps if one.admitted is None}
         left = any(at not in gone for at, one in enumerate(steps) if one.admitted is not None)
-        return self._numbered(State(before.base, steps if left else ()))
+        return self._numbered(KubeletState(before.base, steps if left else ()))
 
     def steps(self, state: int) -> int:
         return len(self._states[state].steps)
@@ -106,13 +107,13 @@ class Kubelets:
             report = self._reports[base]
             assert report is not None
             done = 0 if begin is None else len(steps) - 1
-            found = self._kubelets[state] = _played(begin or reported_admission(*report), steps, done)
+            found = self._kubelets[state] = _played(begin or _reported(*report), steps, done)
         return found
 
     def _one_before(self, state: int) -> NodeAdmission | None:
         """A copy of the kubelet before the last step; None if it is not at hand."""
         base, steps = self._states[state]
-        kubelet = self._kubelets.get(self._numbers.get(State(base, steps[:-1]), -1)) if steps else None
+        kubelet = self._kubelets.get(self._numbers.get(KubeletState(base, steps[:-1]), -1)) if steps else None
         if kubelet is None:
             return None
         shared = (kubelet.cpus.places, kubelet.merger, kubelet.settings, kubelet.devices.total)
@@ -140,6 +141,10 @@ class Kubelets:
         self._reports = [one if number in bases else None for number, one in enumerate(self._reports)]
 
 
+def _reported(report: NodeZones, given: NodeNuma) -> NodeAdmission:
+    return reported_admission(report, KubeletRules.of(given))
+
+
 def _likeness(report: NodeZones) -> Hashable:
     """What nodes that admit the same pods have in common."""
     zones = (
@@ -148,7 +153,7 @@ def _likeness(report: NodeZones) -> Hashable:
     return report.manager, tuple(zones)
 
 
-def _played(kubelet: NodeAdmission, steps: Sequence[Step], done: int) -> NodeAdmission:
+def _played(kubelet: NodeAdmission, steps: Sequence[KubeletStep], done: int) -> NodeAdmission:
     """The kubelet after these steps, of which some are done."""
     for at, (demand, gone) in enumerate(steps[done:], done):
         if demand is None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..model.numa import NodeZones
 from ..model.numa_settings import UNCONFIGURED, NodeNuma, NumaSettings
+from ..numa.layout import KubeletRules
 from ..numa.placement_vector import ContainerName
 from ..numa.refusal import AFFINITY, LOCALITY
 from ..numa.reported import reported_admission
@@ -182,7 +183,9 @@ class StrictZones:
             return node is not None and node.exists
         gone = {one.uid for one in victims}
         left = evicted(node.report, [one.pod for one in victims if one.uid not in node.held], placement)
-        kubelet = reported_admission(node.report if isinstance(left, EvictionRefusal) else left, node.given)
+        kubelet = reported_admission(
+            node.report if isinstance(left, EvictionRefusal) else left, KubeletRules.of(node.given)
+        )
         for uid, (_, one) in node.held.items():
             kubelet.admit(uid, one.demand)
         for uid in gone & node.held.keys():

@@ -93,6 +93,13 @@ OUR_GATES = (
         (*_TAS, "FilterAtEveryLevel"),
         ours=True,
     ),
+    Gate(
+        "NumaZones",
+        True,
+        "Where a NodeResourceTopology describes a node, it holds the pods that its kubelet admits in its NUMA zones.",
+        (*_TAS, "FilterAtEveryLevel", "CountDrainingPods"),
+        ours=True,
+    ),
     Gate("RefuseUnevenSlices", True, "Pod counts that the slice size does not divide are rejected.", ours=True),
     Gate(
         "RequiredAndPreferred",

@@ -27,7 +27,7 @@ class Owner(NamedTuple):
 class Pod:
     """`gated` means that it has the topology scheduling gate; `gates` are the names of all its scheduling gates.
 
-    `unschedulable` is the scheduler's message if it could not bind the pod.
+    `unschedulable` is the scheduler's message if it could not bind the pod. `accepted`: its kubelet has admitted it.
 
     `family` is the name that all slices of an elastic workload share; for any other workload, its own name.
     """
@@ -52,6 +52,7 @@ class Pod:
     created: float = LONG_AGO
     owner: Owner | None = None
     unschedulable: str = ""
+    accepted: bool = False
 
     @property
     def key(self) -> str:

@@ -251,6 +251,13 @@ class Request:
             yield from group.pod_sets
 
     @property
+    def in_start_order(self) -> Iterator[PodSet]:
+        """The pod sets as their pods start where they share a host: a leader, the smaller one, before its workers."""
+        for group in self.groups:
+            numbered = sorted(enumerate(group.pod_sets), key=lambda pair: (pair[1].count, -pair[0]))
+            yield from (one for _, one in numbered)
+
+    @property
     def numbered(self) -> Iterator[tuple[PodSet, ...]]:
         """For each group with `numbered_through`, at every depth, the pod sets that are its direct members."""
         for group in self.groups:

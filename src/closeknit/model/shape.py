@@ -125,9 +125,13 @@ class WeightedTerm(NamedTuple):
 
 
 class Charge(tuple[tuple[str, int], ...]):
-    """What one pod takes from a node, by resource, and its kind, which other pods may have rules about."""
+    """What one pod takes from a node, by resource, and the shape that this is of.
 
-    kind: PodKind
+    Equal amounts are equal charges. Beside the amounts, other pods may have rules about the kind of the pod, and NUMA
+    zones have to serve its containers.
+    """
+
+    shape: Shape
 
 
 @dataclass(frozen=True, slots=True, eq=True)
@@ -153,7 +157,7 @@ class Shape:
     kind: PodKind | None = field(default=None, compare=False)
     _hash: int = field(init=False, repr=False, compare=False)
     _plain: Shape | None = field(init=False, repr=False, compare=False)
-    charge: Amounts = field(init=False, repr=False, compare=False)
+    charge: Charge = field(init=False, repr=False, compare=False)
     """What one pod takes from a node, by resource: its requests and 1 of `pods`."""
 
     def __post_init__(self) -> None:
@@ -161,11 +165,9 @@ class Shape:
         needs = (self.requests, self.containers, self.overhead, self.pod_level)
         object.__setattr__(self, "_hash", hash((choice, needs)))
         object.__setattr__(self, "_plain", None)
-        amounts = sorted_amounts({**dict(self.requests), PODS: 1})
-        if self.kind is not None:
-            amounts = Charge(amounts)
-            amounts.kind = self.kind
-        object.__setattr__(self, "charge", amounts)
+        charge = Charge(sorted_amounts({**dict(self.requests), PODS: 1}))
+        charge.shape = self
+        object.__setattr__(self, "charge", charge)
 
     def __hash__(self) -> int:
         return self._hash

@@ -86,7 +86,7 @@ class Verdict:
         return not self.reason
 
 
-class Asked(NamedTuple):
+class AskedAmounts(NamedTuple):
     """CPUs, memory and devices that the managers give to one container, or to the whole pod."""
 
     cpus: int
@@ -94,13 +94,15 @@ class Asked(NamedTuple):
     devices: dict[str, int]
 
 
-def asked(settings: KubeletSettings, registered: Collection[str], pod: PodDemand, container: Container | None) -> Asked:
+def asked(
+    settings: KubeletSettings, registered: Collection[str], pod: PodDemand, container: Container | None
+) -> AskedAmounts:
     """What a container, or with None the whole pod, asks of a kubelet with these devices."""
     if container is None:
         cpus, memory, devices = pod.pod_cpus(), pod.pod_memory(), pod.pod_devices(registered)
     else:
         cpus, memory, devices = pod.cpus(container), pod.memory(container), device_limits(container, registered)
-    return Asked(cpus if settings.pins_cpus else 0, memory if settings.pins_memory else {}, devices)
+    return AskedAmounts(cpus if settings.pins_cpus else 0, memory if settings.pins_memory else {}, devices)
 
 
 class NodeAdmission:
@@ -144,7 +146,7 @@ class NodeAdmission:
             return against_own_policy(pod.policy, policy)
         return hint
 
-    def _asked(self, pod: PodDemand, container: Container | None) -> Asked:
+    def _asked(self, pod: PodDemand, container: Container | None) -> AskedAmounts:
         return asked(self.settings, self.devices.total, pod, container)
 
     def _allocate(self, uid: str, pod: PodDemand, container: Container, hint: Hint) -> AdmissionRefusal | None:

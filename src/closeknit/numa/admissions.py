@@ -19,9 +19,9 @@ import numpy as np
 from .admission import NodeAdmission, Verdict
 from .counting import Costs, costs_of, counts_of
 from .demand import PodDemand
-from .zone_columns import BoolArray, IntArray, ZoneColumns
-from .zone_plan import Plan, plan_of
-from .zone_state import ZonedAmounts, ZoneState, difference, kubelet_of, state_after
+from .zone_columns import BoolArray, IntArray, StateColumns
+from .zone_plan import DemandPlan, plan_of
+from .zone_state import ZonedAmounts, ZoneState, difference, kubelet_of, state_after, with_taken
 
 UNLIMITED = 2**31 - 1
 """The count of a node whose zones do not restrict the pods."""
@@ -35,7 +35,7 @@ _UNKNOWN = -1
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedPod:
     """Why a pod was refused, and how many were admitted before it."""
 
     verdict: Verdict
@@ -46,7 +46,7 @@ class Refused:
 class _Answers:
     """About one demand: plans by family, counts by state, and up to how many pods were asked about."""
 
-    plans: dict[int, Plan | None] = field(default_factory=dict)
+    plans: dict[int, DemandPlan | None] = field(default_factory=dict)
     counts: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
     asked: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
 
@@ -63,7 +63,7 @@ class Admissions:
         self._states: dict[int, ZoneState] = {}
         self._numbers: dict[ZoneState, int] = {}
         self._unused: list[int] = []
-        self._columns = ZoneColumns()
+        self._columns = StateColumns()
         self._answers: OrderedDict[PodDemand, _Answers] = OrderedDict()
         self._admitted: OrderedDict[tuple[int, PodDemand], tuple[int, ZonedAmounts] | Verdict] = OrderedDict()
 
@@ -99,16 +99,28 @@ class Admissions:
             answers.counts[known] = _UNKNOWN
         self._admitted.clear()
 
-    def admit(self, number: int, demand: PodDemand, pods: int = 1) -> tuple[int, tuple[ZonedAmounts, ...]] | Refused:
+    def admit(self, number: int, demand: PodDemand, pods: int = 1) -> tuple[int, tuple[ZonedAmounts, ...]] | RefusedPod:
         """Admit equal pods one after another: the state after them and what each got, or why one was refused."""
         given: list[ZonedAmounts] = []
         for _ in range(pods):
             found = self._one_more(number, demand)
             if isinstance(found, Verdict):
-                return Refused(found, len(given))
+                return RefusedPod(found, len(given))
             number, amounts = found
             given.append(amounts)
         return number, tuple(given)
+
+    def fill(self, number: int, demand: PodDemand, pods: int) -> tuple[int, tuple[ZonedAmounts, ...]]:
+        """The same with as many pods as are admitted: one that would be refused takes nothing."""
+        found = self.admit(number, demand, pods)
+        if isinstance(found, RefusedPod):
+            found = self.admit(number, demand, found.admitted)
+            assert not isinstance(found, RefusedPod)
+        return found
+
+    def charge(self, number: int, amounts: ZonedAmounts, sign: int = 1) -> int:
+        """The state with amounts charged to its zones, or with sign -1 given back."""
+        return self.number(with_taken(self._states[number], amounts, sign))
 
     def _one_more(self, number: int, demand: PodDemand) -> tuple[int, ZonedAmounts] | Verdict:
         found = self._admitted.get((number, demand))
@@ -166,7 +178,7 @@ class Admissions:
             answers.grow(self._columns.row.size)
         return answers
 
-    def _plan(self, family: int, demand: PodDemand, answers: _Answers) -> Plan | None:
+    def _plan(self, family: int, demand: PodDemand, answers: _Answers) -> DemandPlan | None:
         if family not in answers.plans:
             answers.plans[family] = plan_of(self._columns.families[family], demand)
         return answers.plans[family]

@@ -16,12 +16,12 @@ from .merge_columns import ROWS, merged
 from .near_columns import common_size, near_columns, with_enough
 from .packed_fit import pack
 from .take_columns import give_near, give_over_several
-from .zone_batch import Batch
-from .zone_columns import BoolArray, Family, FloatArray, IntArray
-from .zone_plan import Ask, Plan, Step, ZoneSets
+from .zone_batch import ZoneBatch
+from .zone_columns import BoolArray, FloatArray, IntArray, LayoutFamily
+from .zone_plan import Ask, DemandPlan, DemandStep, ZoneSets
 
 
-def admit_on(batch: Batch, plan: Plan) -> BoolArray:
+def admit_on(batch: ZoneBatch, plan: DemandPlan) -> BoolArray:
     """Admit one pod on every row; which of them do."""
     batch.begin_pod(plan)
     good = np.ones(len(batch), np.bool_)
@@ -39,7 +39,7 @@ def admit_on(batch: Batch, plan: Plan) -> BoolArray:
     return good
 
 
-def _over_several(batch: Batch, plan: Plan, step: Step) -> BoolArray:
+def _over_several(batch: ZoneBatch, plan: DemandPlan, step: DemandStep) -> BoolArray:
     """Align a step on sets of zones and give to its containers; for each row whether that succeeds."""
     sets = plan.sets
     if sets is None:
@@ -61,7 +61,7 @@ def _over_several(batch: Batch, plan: Plan, step: Step) -> BoolArray:
     return good
 
 
-def _restricted(batch: Batch, plan: Plan, step: Step) -> BoolArray:
+def _restricted(batch: ZoneBatch, plan: DemandPlan, step: DemandStep) -> BoolArray:
     """Only sets of as many zones as each resource needs at least will do, if that is one number for all of them."""
     size = common_size(batch, step.hint)
     good = np.zeros(len(batch), np.bool_)
@@ -73,7 +73,7 @@ def _restricted(batch: Batch, plan: Plan, step: Step) -> BoolArray:
     return good
 
 
-def _by_sets(batch: Batch, plan: Plan, sets: ZoneSets, step: Step) -> BoolArray:
+def _by_sets(batch: ZoneBatch, plan: DemandPlan, sets: ZoneSets, step: DemandStep) -> BoolArray:
     hints = hints_of(batch, plan, sets, step.hint)
     column, preferred = merged(sets, hints, plan.policy == "restricted")
     batch.doubtful |= _has_memory_for_no_set(batch, step.hint, hints)
@@ -84,10 +84,10 @@ def _by_sets(batch: Batch, plan: Plan, sets: ZoneSets, step: Step) -> BoolArray:
 
 
 def _give_all(
-    batch: Batch,
-    plan: Plan,
+    batch: ZoneBatch,
+    plan: DemandPlan,
     sets: ZoneSets,
-    step: Step,
+    step: DemandStep,
     rows: IntArray,
     column: IntArray,
     preferred: BoolArray,
@@ -102,7 +102,7 @@ def _give_all(
     return good
 
 
-def _has_memory_for_no_set(batch: Batch, ask: Ask, hints: Sequence[Hints]) -> BoolArray:
+def _has_memory_for_no_set(batch: ZoneBatch, ask: Ask, hints: Sequence[Hints]) -> BoolArray:
     """Rows with enough memory, but only in zones whose groups contradict each other."""
     enough: BoolArray = np.logical_or.reduce([one.open for one in hints])
     for slot, size in ask.memory.items():
@@ -110,13 +110,13 @@ def _has_memory_for_no_set(batch: Batch, ask: Ask, hints: Sequence[Hints]) -> Bo
     return enough
 
 
-def counts_of(family: Family, plan: Plan, rows: IntArray, most: IntArray) -> IntArray:
+def counts_of(family: LayoutFamily, plan: DemandPlan, rows: IntArray, most: IntArray) -> IntArray:
     """How many pods each row admits, at most `most`; -1 where that is left to the kubelet of `admission`."""
     if plan.is_impossible:
         return np.zeros(len(rows), np.int64)
     if not plan.is_regular:
         return np.full(len(rows), -1, np.int64)
-    batch, counts = Batch.of(family, plan, rows), np.zeros(len(rows), np.int64)
+    batch, counts = ZoneBatch.of(family, plan, rows), np.zeros(len(rows), np.int64)
     most = most if plan.reuses else np.minimum(most, _by_totals(batch, plan))
     there = np.flatnonzero(most > 0)
     batch = batch if len(there) == len(batch) else batch.rows(there)
@@ -135,7 +135,7 @@ def counts_of(family: Family, plan: Plan, rows: IntArray, most: IntArray) -> Int
     return counts
 
 
-def _may_span(batch: Batch, plan: Plan) -> BoolArray:
+def _may_span(batch: ZoneBatch, plan: DemandPlan) -> BoolArray:
     """Rows on which more pods may be admitted than those with each step in a single zone."""
     if plan.policy == "best-effort":
         return np.ones(len(batch), np.bool_)
@@ -146,7 +146,7 @@ def _may_span(batch: Batch, plan: Plan) -> BoolArray:
     return may
 
 
-def _by_totals(batch: Batch, plan: Plan) -> IntArray:
+def _by_totals(batch: ZoneBatch, plan: DemandPlan) -> IntArray:
     """How many pods there are resources for, wherever these are."""
     found = np.full(len(batch), np.inf)
     for slot in range(len(plan.slots)):
@@ -168,8 +168,8 @@ class Costs(NamedTuple):
     broken: IntArray
 
 
-def costs_of(family: Family, plan: Plan, rows: IntArray) -> Costs:
-    before = Batch.of(family, plan, rows)
+def costs_of(family: LayoutFamily, plan: DemandPlan, rows: IntArray) -> Costs:
+    before = ZoneBatch.of(family, plan, rows)
     after = before.rows(np.arange(len(rows)))
     good = admit_on(after, plan)
     used = np.logical_or.reduce(before.free > after.free) & good[:, None]
@@ -180,7 +180,7 @@ def costs_of(family: Family, plan: Plan, rows: IntArray) -> Costs:
     return Costs(np.where(good & ~after.doubtful, count, -1), apart, (used & whole).sum(axis=1))
 
 
-def _distances(family: Family, plan: Plan) -> FloatArray:
+def _distances(family: LayoutFamily, plan: DemandPlan) -> FloatArray:
     """Layouts by zones by zones."""
     ids = [family.key.zones[zone] for zone in plan.zones]
     return np.array([[[known[one][other] for other in ids] for one in ids] for known in family.distances], np.float64)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ..model.container import Amounts, Container, Kind, Needs, QoS, qos_class
 from ..model.numa import TopologyPolicy
 from ..model.resources import CPU, MEMORY
+from .resource_kinds import is_native
 
 MILLI = 1000
 HUGE_PAGES = "hugepages-"
@@ -48,6 +49,11 @@ class PodDemand:
     def is_pinned(self) -> bool:
         """Whether CPUs and memory of this pod are its own."""
         return self.qos == "Guaranteed" and (self.pod_level is None or self.managed)
+
+    @property
+    def holds_zones(self) -> bool:
+        """Whether the pod may get anything of its own in a zone, be it CPUs, memory or devices."""
+        return self.is_pinned or any(not is_native(name) for one in self.containers for name, _ in one.limits)
 
     def _pins(self, container: Container) -> bool:
         return self.is_pinned and (self.pod_level is None or container.qos == "Guaranteed")

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .zone_batch import Batch
+from .zone_batch import ZoneBatch
 from .zone_columns import BoolArray, IntArray
-from .zone_plan import Ask, Plan, ZoneSets
+from .zone_plan import Ask, DemandPlan, ZoneSets
 
 
 class Hints(NamedTuple):
@@ -24,12 +24,12 @@ class Hints(NamedTuple):
     copies: int = 1
 
 
-def hints_of(batch: Batch, plan: Plan, sets: ZoneSets, ask: Ask) -> Sequence[Hints]:
+def hints_of(batch: ZoneBatch, plan: DemandPlan, sets: ZoneSets, ask: Ask) -> Sequence[Hints]:
     found = [_counted(batch, plan, sets, slot, size) for slot, size in (*ask.cpus.items(), *ask.devices.items())]
     return [*found, memory_hints(batch, plan, sets, ask)] if ask.memory else found
 
 
-def _counted(batch: Batch, plan: Plan, sets: ZoneSets, slot: int, size: int) -> Hints:
+def _counted(batch: ZoneBatch, plan: DemandPlan, sets: ZoneSets, slot: int, size: int) -> Hints:
     """Hints for CPUs, or for one kind of devices."""
     there = batch.there(plan, slot, False)
     good = (there @ sets.member >= size) & sets.within[slot]
@@ -39,7 +39,7 @@ def _counted(batch: Batch, plan: Plan, sets: ZoneSets, slot: int, size: int) -> 
     return Hints(good, _least(batch, plan, sets, {slot: size}), np.zeros(len(batch), np.bool_))
 
 
-def _least(batch: Batch, plan: Plan, sets: ZoneSets, sizes: dict[int, int]) -> IntArray:
+def _least(batch: ZoneBatch, plan: DemandPlan, sets: ZoneSets, sizes: dict[int, int]) -> IntArray:
     """How many zones serve the request at least, were all of them free.
 
     Where all sets have one size, no fewer zones would do.
@@ -54,7 +54,7 @@ def _least(batch: Batch, plan: Plan, sets: ZoneSets, sizes: dict[int, int]) -> I
     return least
 
 
-def memory_hints(batch: Batch, plan: Plan, sets: ZoneSets, ask: Ask) -> Hints:
+def memory_hints(batch: ZoneBatch, plan: DemandPlan, sets: ZoneSets, ask: Ask) -> Hints:
     """Hints for memory and huge pages together. No opinion on rows where nothing will do."""
     good = sets.within[next(iter(ask.memory))] & legal_sets(batch, sets)
     for slot, size in ask.memory.items():
@@ -65,7 +65,7 @@ def memory_hints(batch: Batch, plan: Plan, sets: ZoneSets, ask: Ask) -> Hints:
     return Hints(good, _least(batch, plan, sets, dict(ask.memory)), ~good.any(axis=1), ask.memories)
 
 
-def legal_sets(batch: Batch, sets: ZoneSets) -> BoolArray:
+def legal_sets(batch: ZoneBatch, sets: ZoneSets) -> BoolArray:
     """Sets that break no group: a zone of a group is not used alone, and one in use only with its group."""
     zones = batch.group.shape[1]
     bits = 1 << np.arange(zones)

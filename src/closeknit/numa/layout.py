@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 
 from ..model.container import Amounts
 from ..model.numa import NodeZones, Zone
+from ..model.numa_settings import NodeNuma
 from ..model.resources import CPU
 from .admission import KubeletSettings, Machine
 from .cpus import CpuPlaces
@@ -41,6 +42,16 @@ class KubeletRules:
         """An option of the kubelet: as its node reports it, else as configured."""
         reported = node.manager.option(name)
         return dict(self.options).get(name) if reported is None else reported
+
+    @classmethod
+    def of(cls, configured: NodeNuma) -> KubeletRules:
+        """The rules that the configuration has for a node; what it leaves open is static."""
+        return cls(
+            configured.pins_cpus is not False,
+            configured.pins_memory is not False,
+            configured.options,
+            configured.ignored,
+        )
 
 
 STATIC = KubeletRules()

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .zone_batch import Batch
+from .zone_batch import ZoneBatch
 from .zone_columns import BoolArray, FloatArray, IntArray
-from .zone_plan import Ask, Plan
+from .zone_plan import Ask, DemandPlan
 
 
-def common_size(batch: Batch, ask: Ask) -> IntArray:
+def common_size(batch: ZoneBatch, ask: Ask) -> IntArray:
     """The least number of zones, if it is the same for all resources, on each row; 0 if it is not.
 
     Memory and huge pages have one number, the largest.
@@ -37,7 +37,7 @@ def _least(sizes: FloatArray, needed: int) -> IntArray:
     return found
 
 
-def with_enough(batch: Batch, ask: Ask, rows: IntArray, zones: int) -> IntArray:
+def with_enough(batch: ZoneBatch, ask: Ask, rows: IntArray, zones: int) -> IntArray:
     """Those of the rows on which the fullest so many zones have enough of each resource, taken by itself."""
     for slot, size in ask.all.items():
         fullest = -np.partition(-batch.free[slot, rows], zones - 1, axis=1)[:, :zones]
@@ -45,7 +45,7 @@ def with_enough(batch: Batch, ask: Ask, rows: IntArray, zones: int) -> IntArray:
     return rows
 
 
-def near_columns(batch: Batch, plan: Plan, ask: Ask) -> IntArray:
+def near_columns(batch: ZoneBatch, plan: DemandPlan, ask: Ask) -> IntArray:
     """The single zone that best-effort aligns on where no resource needs more than one; -1 where that is not sure.
 
     The rows have no zone that all resources prefer.
@@ -72,7 +72,7 @@ def near_columns(batch: Batch, plan: Plan, ask: Ask) -> IntArray:
     return np.where(sure, chosen, -1)
 
 
-def _in_a_group(batch: Batch, ask: Ask) -> BoolArray:
+def _in_a_group(batch: ZoneBatch, ask: Ask) -> BoolArray:
     """Zones that may give memory together with others, where all zones that may have enough together."""
     open_zones = ~batch.busy
     enough = np.ones(len(batch), np.bool_)

@@ -13,16 +13,16 @@ from math import gcd
 
 import numpy as np
 
-from .zone_batch import Batch
+from .zone_batch import ZoneBatch
 from .zone_columns import BoolArray, IntArray
-from .zone_plan import Plan
+from .zone_plan import DemandPlan
 
 BITS = 62
 LANES = 8
 """Zones are bytes of one integer where the first that fits is chosen."""
 
 
-class Field:
+class PackedField:
     """One slot: its unit, where its bits are, and what each step takes of it."""
 
     def __init__(self, slot: int, needs: list[int]) -> None:
@@ -34,14 +34,14 @@ class Field:
         return pods * sum(self.needs) + max(self.needs)
 
 
-def pack(batch: Batch, plan: Plan, most: IntArray, goes_on: bool) -> IntArray | None:
+def pack(batch: ZoneBatch, plan: DemandPlan, most: IntArray, goes_on: bool) -> IntArray | None:
     """How many pods each row admits in single zones, each step in one; none where zones are in groups.
 
     The batch is then as after these if it `goes_on`. None if the demand is not one for this: init containers, more than
     eight zones, amounts that do not fit.
     """
     needs = {slot: [int(step.hint.all.get(slot, 0)) for step in plan.steps] for slot in range(len(plan.slots))}
-    fields = [Field(slot, of) for slot, of in needs.items() if any(of)]
+    fields = [PackedField(slot, of) for slot, of in needs.items() if any(of)]
     pods = int(most.max(initial=0))
     if not plan.adds_up or len(plan.zones) > LANES or not fields or not _arrange(fields, pods):
         return None
@@ -58,7 +58,7 @@ def pack(batch: Batch, plan: Plan, most: IntArray, goes_on: bool) -> IntArray | 
     return counts
 
 
-def _arrange(fields: list[Field], pods: int) -> bool:
+def _arrange(fields: list[PackedField], pods: int) -> bool:
     """Give each field its bits in a word; whether every field fits one."""
     word = at = 0
     for one in fields:
@@ -72,20 +72,22 @@ def _arrange(fields: list[Field], pods: int) -> bool:
     return True
 
 
-def _lanes(plan: Plan, by_zone: BoolArray) -> BoolArray:
+def _lanes(plan: DemandPlan, by_zone: BoolArray) -> BoolArray:
     found = np.zeros(LANES, np.bool_)
     found[: len(plan.zones)] = by_zone[plan.order]
     return found
 
 
-def _cut(batch: Batch, plan: Plan, one: Field, pods: int) -> IntArray:
+def _cut(batch: ZoneBatch, plan: DemandPlan, one: PackedField, pods: int) -> IntArray:
     """What is free in units; exact, as amounts below 2**49 leave a quotient's distance to the next integer visible."""
     free = np.minimum(batch.free[one.slot], one.cut(pods) * one.unit)
     units: IntArray = (free if one.unit == 1 else free / one.unit).astype(np.int64)
     return plan.ordered(units)
 
 
-def _words(batch: Batch, plan: Plan, fields: list[Field], pods: int) -> tuple[list[IntArray], list[int]]:
+def _words(
+    batch: ZoneBatch, plan: DemandPlan, fields: list[PackedField], pods: int
+) -> tuple[list[IntArray], list[int]]:
     """Rows by lanes for each word, and its guard bits."""
     count = fields[-1].word + 1
     words, guards = [np.zeros((len(batch), LANES), np.int64) for _ in range(count)], [0] * count
@@ -97,7 +99,7 @@ def _words(batch: Batch, plan: Plan, fields: list[Field], pods: int) -> tuple[li
     return words, guards
 
 
-def _is_grouped(batch: Batch, plan: Plan) -> BoolArray:
+def _is_grouped(batch: ZoneBatch, plan: DemandPlan) -> BoolArray:
     """Rows where memory comes from groups of zones."""
     rows: BoolArray = (batch.group != 1 << np.arange(batch.group.shape[1])).any(axis=1)
     return rows & any(step.hint.memory for step in plan.steps)
@@ -132,7 +134,9 @@ def _filled(
     return counts
 
 
-def _write_back(batch: Batch, plan: Plan, fields: list[Field], words: list[IntArray], pods: int) -> None:
+def _write_back(
+    batch: ZoneBatch, plan: DemandPlan, fields: list[PackedField], words: list[IntArray], pods: int
+) -> None:
     """Take from the batch what is gone from the words."""
     memory = {slot for step in plan.steps for slot in step.hint.memory}
     for one in fields:

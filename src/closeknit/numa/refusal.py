@@ -8,6 +8,7 @@ AFFINITY = "TopologyAffinityError"
 SMT = "SMTAlignmentError"
 UNEXPECTED = "UnexpectedAdmissionError"
 
+REASONS = frozenset({AFFINITY, SMT, UNEXPECTED})
 OWN_POLICY = "NUMAPolicy"
 """Not the kubelet's: it would admit the pod, but not as the pod's own policy asks."""
 

@@ -7,66 +7,27 @@ What decides and is not reported is named in `unknown`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator
 
-from ..model.numa import NodeZones, Zone
-from ..model.numa_settings import UNCONFIGURED, NodeNuma, NumaOption
-from ..model.resources import CPU, MEMORY
-from .admission import KubeletSettings, Machine, NodeAdmission
-from .cpus import CpuOptions, CpuPlaces
-from .demand import HUGE_PAGES, MILLI
-from .masks import mask_of
+from ..model.numa import NodeZones
+from ..model.resources import CPU
+from .admission import NodeAdmission
+from .layout import CLOSEST, MOST_ZONES, STATIC, KubeletRules
+from .resource_kinds import is_affine, is_native
+from .zone_state import kubelet_of, state_of_report
 
-CLOSEST = NumaOption.CLOSEST
-MOST_ZONES = 10
-"""The zones of which all sets are tried; a machine with more memory zones is not asked about memory."""
-
-
-def configured(node: NodeZones, given: NodeNuma) -> NodeZones:
-    """The report completed by what is configured for the node; what is reported wins."""
-    if given == UNCONFIGURED:
-        return node
-    options = {**dict(given.options), **dict(node.manager.options)}
-    zones = (
-        replace(zone, resources={name: one for name, one in zone.resources.items() if name not in given.ignored})
-        for zone in node.zones
-    )
-    return replace(node, zones=tuple(zones), manager=replace(node.manager, options=tuple(sorted(options.items()))))
+BY_CPU_ID = {
+    "full-pcpus-only": "which CPUs share a core",
+    "align-by-socket": "which zones share a socket",
+    "distribute-cpus-across-numa": "how CPUs of several zones are divided",
+    "prefer-align-cpus-by-uncorecache": "which CPUs share a cache",
+}
+"""Options of the CPU manager that go by more than counts, and what they go by."""
 
 
-def reported_admission(node: NodeZones, given: NodeNuma = UNCONFIGURED) -> NodeAdmission:
-    """The kubelet of a node, with everything taken that its report says is taken; `given` is what is configured."""
-    node = configured(node, given)
-    zones = {zone.id: zone for zone in node.zones}
-    cpus = {at: zone for at, zone in zones.items() if CPU in zone.resources}
-    memory = {at: _memory(zone) for at, zone in zones.items() if _memory(zone)}
-    manager = node.manager
-    settings = KubeletSettings(
-        manager.policy,
-        manager.scope,
-        manager.option(CLOSEST) == "true",
-        pins_cpus=given.pins_cpus is not False and 0 < len(cpus) <= MOST_ZONES,
-        pins_memory=given.pins_memory is not False and 0 < len(memory) <= MOST_ZONES,
-        cpu_options=CpuOptions(
-            full_pcpus_only=manager.option(NumaOption.FULL_CORES) == "true",
-            align_by_socket=manager.option(NumaOption.BY_SOCKET) == "true",
-        ),
-    )
-    places, reserved, taken = _cpus(cpus)
-    devices = _devices(zones)
-    distances = {at: [zone.cost(other) for other in range(max(zones) + 1)] for at, zone in zones.items()}
-    sizes = {
-        at: {name: zone.resources[name].allocatable for name in memory[at]}
-        for at, zone in zones.items()
-        if at in memory
-    }
-    machine = Machine(
-        places, sizes, {name: dict(total) for name, (total, _) in devices.items()}, reserved, distances, tuple(zones)
-    )
-    kubelet = NodeAdmission(machine, settings)
-    kubelet.occupy(taken, memory, {name: used for name, (_, used) in devices.items()})
-    return kubelet
+def reported_admission(node: NodeZones, rules: KubeletRules = STATIC) -> NodeAdmission:
+    """The kubelet of a node, with everything taken that its report says is taken."""
+    return kubelet_of(state_of_report(node, rules))
 
 
 def unknown(node: NodeZones, rules: KubeletRules = STATIC) -> list[str]:

@@ -9,16 +9,16 @@ import numpy as np
 
 from ..model.container import Kind
 from .hint_columns import memory_hints
-from .zone_batch import Batch
+from .zone_batch import ZoneBatch
 from .zone_columns import BoolArray, FloatArray, IntArray
-from .zone_plan import Ask, Plan, ZoneSets
+from .zone_plan import Ask, DemandPlan, ZoneSets
 
 FAR = float(2**52)
 
 
 def give_over_several(
-    batch: Batch,
-    plan: Plan,
+    batch: ZoneBatch,
+    plan: DemandPlan,
     sets: ZoneSets,
     kind: Kind,
     ask: Ask,
@@ -36,8 +36,8 @@ def give_over_several(
 
 
 def give_near(
-    batch: Batch,
-    plan: Plan,
+    batch: ZoneBatch,
+    plan: DemandPlan,
     sets: ZoneSets,
     kind: Kind,
     ask: Ask,
@@ -70,7 +70,14 @@ def give_near(
 
 
 def _give_devices(
-    batch: Batch, plan: Plan, sets: ZoneSets, kind: Kind, slot: int, size: int, rows: IntArray, column: IntArray
+    batch: ZoneBatch,
+    plan: DemandPlan,
+    sets: ZoneSets,
+    kind: Kind,
+    slot: int,
+    size: int,
+    rows: IntArray,
+    column: IntArray,
 ) -> BoolArray:
     inside = sets.member.T[column] > 0
     free, left = batch.free[slot, rows], _left(batch, plan, slot, rows)
@@ -83,7 +90,14 @@ def _give_devices(
 
 
 def _give_cpus(
-    batch: Batch, plan: Plan, sets: ZoneSets, kind: Kind, slot: int, size: int, rows: IntArray, column: IntArray
+    batch: ZoneBatch,
+    plan: DemandPlan,
+    sets: ZoneSets,
+    kind: Kind,
+    slot: int,
+    size: int,
+    rows: IntArray,
+    column: IntArray,
 ) -> BoolArray:
     inside = sets.member.T[column] > 0
     free, left = batch.free[slot, rows], _left(batch, plan, slot, rows)
@@ -94,12 +108,12 @@ def _give_cpus(
     return good
 
 
-def _left(batch: Batch, plan: Plan, slot: int, rows: IntArray) -> FloatArray:
+def _left(batch: ZoneBatch, plan: DemandPlan, slot: int, rows: IntArray) -> FloatArray:
     return batch.left[slot, rows] if plan.reuses else np.zeros((len(rows), batch.free.shape[2]))
 
 
 def _move(
-    batch: Batch, plan: Plan, kind: Kind, slot: int, rows: IntArray, again: FloatArray, fresh: FloatArray
+    batch: ZoneBatch, plan: DemandPlan, kind: Kind, slot: int, rows: IntArray, again: FloatArray, fresh: FloatArray
 ) -> None:
     batch.free[slot, rows] -= fresh
     if plan.reuses:
@@ -143,8 +157,8 @@ def _whole_then_fullest(size: FloatArray, available: FloatArray, count: FloatArr
 
 
 def _give_memory(
-    batch: Batch,
-    plan: Plan,
+    batch: ZoneBatch,
+    plan: DemandPlan,
     sets: ZoneSets,
     kind: Kind,
     ask: Ask,

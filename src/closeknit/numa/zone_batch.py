@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.container import Kind
-from .zone_columns import BoolArray, Family, FloatArray, IntArray
-from .zone_plan import Ask, Plan
+from .zone_columns import BoolArray, FloatArray, IntArray, LayoutFamily
+from .zone_plan import Ask, DemandPlan
 
 Number = TypeVar("Number", np.float64, np.int64, np.bool_)
 
 
 @dataclass
-class Batch:
+class ZoneBatch:
     """Slots by rows by zones. Init containers leave `left` and, of memory, by set of zones, `again`.
 
     `doubtful` rows are beyond these rules. Where no set of several zones is ever looked at, `size` is `free`.
@@ -36,7 +36,7 @@ class Batch:
     doubtful: BoolArray
 
     @classmethod
-    def of(cls, family: Family, plan: Plan, rows: IntArray) -> Batch:
+    def of(cls, family: LayoutFamily, plan: DemandPlan, rows: IntArray) -> ZoneBatch:
         def part(columns: FloatArray) -> FloatArray:
             return _zones(columns[list(plan.slots)][:, rows], plan)
 
@@ -51,25 +51,25 @@ class Batch:
     def __len__(self) -> int:
         return len(self.doubtful)
 
-    def rows(self, which: BoolArray | IntArray) -> Batch:
+    def rows(self, which: BoolArray | IntArray) -> ZoneBatch:
         """A copy of these rows."""
         free, left, again = (one[:, which] for one in (self.free, self.left, self.again))
         size = free if self.size is self.free else self.size[:, which]
-        return Batch(free, size, self.group[which], self.busy[which], left, again, self.doubtful[which])
+        return ZoneBatch(free, size, self.group[which], self.busy[which], left, again, self.doubtful[which])
 
-    def put(self, which: IntArray, other: Batch) -> None:
+    def put(self, which: IntArray, other: ZoneBatch) -> None:
         """Write rows back."""
         self.free[:, which], self.left[:, which], self.again[:, which] = other.free, other.left, other.again
         self.group[which], self.busy[which], self.doubtful[which] = other.group, other.busy, other.doubtful
 
-    def begin_pod(self, plan: Plan) -> None:
+    def begin_pod(self, plan: DemandPlan) -> None:
         """Nothing is left over from the pod before."""
         if plan.reuses:
             sets = len(plan.sets.masks) if plan.sets and plan.policy != "single-numa-node" else len(plan.zones)
             self.left = np.zeros_like(self.free)
             self.again = np.zeros((*self.free.shape[:2], sets))
 
-    def single_zone(self, plan: Plan, ask: Ask) -> IntArray:
+    def single_zone(self, plan: DemandPlan, ask: Ask) -> IntArray:
         """For each row the best zone that alone serves all that is asked for; -1 if there is none."""
         good = np.ones(self.group.shape, np.bool_)
         for slot in ask.all:
@@ -87,13 +87,13 @@ class Batch:
         first = ordered.argmax(axis=1)
         return np.where(ordered[np.arange(len(self)), first], plan.order[first], -1)
 
-    def there(self, plan: Plan, slot: int, is_memory: bool) -> FloatArray:
+    def there(self, plan: DemandPlan, slot: int, is_memory: bool) -> FloatArray:
         found: FloatArray = self.free[slot]
         if plan.reuses:
             found = found + (self.again[slot, :, : len(plan.zones)] if is_memory else self.left[slot])
         return found
 
-    def give(self, plan: Plan, kind: Kind, ask: Ask, rows: IntArray, zone: IntArray) -> None:
+    def give(self, plan: DemandPlan, kind: Kind, ask: Ask, rows: IntArray, zone: IntArray) -> None:
         """Give a container what it asks for in one zone."""
         for slot, size in ask.all.items():
             over: FloatArray | float = 0.0
@@ -110,7 +110,7 @@ class Batch:
             self.busy[rows, zone] = True
 
 
-def _zones(columns: NDArray[Number], plan: Plan) -> NDArray[Number]:
+def _zones(columns: NDArray[Number], plan: DemandPlan) -> NDArray[Number]:
     """The zones of a plan, in the last dimension."""
     every = plan.zones == tuple(range(columns.shape[-1]))
     return columns if every else columns[..., list(plan.zones)]

@@ -48,7 +48,7 @@ def family_key(layout: Layout) -> FamilyKey:
     return FamilyKey(settings, zones, tuple(lists.items()), layout.distances if settings.closest else ())
 
 
-class Family:
+class LayoutFamily:
     """`size` are CPUs in all, and what pods may have of the rest; `limit` what pods may have of anything."""
 
     def __init__(self, key: FamilyKey) -> None:
@@ -103,11 +103,11 @@ def _amounts(state: ZoneState) -> Iterator[tuple[str, int, int, int, int]]:
             yield name, zone, min(free, LARGEST), min(most, LARGEST), min(most, LARGEST)
 
 
-class ZoneColumns:
+class StateColumns:
     """Where each numbered state is: its family, and the row there."""
 
     def __init__(self) -> None:
-        self.families: list[Family] = []
+        self.families: list[LayoutFamily] = []
         self._by_key: dict[FamilyKey, int] = {}
         self._keys: dict[Layout, int] = {}
         self._unused: list[list[int]] = []
@@ -135,7 +135,7 @@ class ZoneColumns:
             key = family_key(layout)
             at = self._by_key.setdefault(key, len(self.families))
             if at == len(self.families):
-                self.families.append(Family(key))
+                self.families.append(LayoutFamily(key))
                 self._unused.append([])
                 self._rows.append(0)
             if len(self._keys) >= MOST_LAYOUTS:

@@ -6,6 +6,8 @@ The number is read as Go's Atoi reads it, which is what every other reader of th
 
 from __future__ import annotations
 
+from ..model.numa import AmountsByZone
+from ..model.resources import show
 from ..model.shape import whole_number
 
 PREFIX = "node-"
@@ -20,3 +22,12 @@ def zone_id(name: str) -> int | None:
 def zone_name(number: int) -> str | None:
     """zone_name(3) == "node-3"; None for a negative id."""
     return f"{PREFIX}{number}" if number >= 0 else None
+
+
+def zones_text(zones: AmountsByZone) -> str:
+    """Amounts by zone in words: "node-0 cpu 4, memory 8Gi; node-1 cpu 6"."""
+    parts = (
+        f"{zone_name(zone)} " + ", ".join(f"{name} {show(name, value)}" for name, value in sorted(amounts.items()))
+        for zone, amounts in sorted(zones.items())
+    )
+    return "; ".join(parts) or "nothing"

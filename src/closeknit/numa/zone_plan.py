@@ -16,12 +16,12 @@ import numpy as np
 from ..model.container import Kind
 from ..model.numa import TopologyPolicy
 from ..model.resources import CPU
-from .admission import Asked, asked
+from .admission import AskedAmounts, asked
 from .demand import PodDemand
 from .layout import MOST_ZONES
 from .masks import subsets
 from .merge import Merger
-from .zone_columns import BoolArray, Family, FloatArray, IntArray
+from .zone_columns import BoolArray, FloatArray, IntArray, LayoutFamily
 
 
 class Ask(NamedTuple):
@@ -41,7 +41,7 @@ class Ask(NamedTuple):
         return {**self.cpus, **self.memory, **self.devices}
 
 
-class Step(NamedTuple):
+class DemandStep(NamedTuple):
     """What is aligned at once, and what is then given to each container."""
 
     hint: Ask
@@ -49,11 +49,11 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class DemandPlan:
     """`zones` are the positions that matter, `lists` which of them each slot is in; `steps` go by slots of the plan."""
 
     policy: TopologyPolicy
-    steps: tuple[Step, ...]
+    steps: tuple[DemandStep, ...]
     slots: tuple[int, ...]
     zones: tuple[int, ...]
     lists: BoolArray
@@ -130,7 +130,7 @@ class ZoneSets:
     column: IntArray
 
     @classmethod
-    def of(cls, plan: Plan) -> ZoneSets:
+    def of(cls, plan: DemandPlan) -> ZoneSets:
         merger = plan.merger
         distances = tuple(tuple(merger.distances[zone]) for zone in sorted(merger.distances))
         masks, rank, fitness, column = _ranked(merger.policy, len(plan.zones), distances, merger.closest)
@@ -159,7 +159,7 @@ def _ranked(
 STRICTNESS: Sequence[TopologyPolicy] = ("none", "best-effort", "restricted", "single-numa-node")
 
 
-def plan_of(family: Family, demand: PodDemand) -> Plan | None:
+def plan_of(family: LayoutFamily, demand: PodDemand) -> DemandPlan | None:
     """How the kubelets of a family admit the demand; None if it asks for nothing that they align."""
     settings = family.key.settings
     registered = [name for name in family.slots if "/" in name]
@@ -174,28 +174,28 @@ def plan_of(family: Family, demand: PodDemand) -> Plan | None:
     zones = tuple(sorted({family.at[zone] for name in names for zone in lists.get(name, ())}))
     at = {name: number for number, name in enumerate(name for name in lists if name in names)}
     takes = [(one.kind, _ask(ask, at)) for one, ask in zip(demand.containers, asks, strict=True)]
-    steps: tuple[Step, ...]
+    steps: tuple[DemandStep, ...]
     if whole:
-        steps = (Step(_ask(whole, at), tuple(takes)),)
+        steps = (DemandStep(_ask(whole, at), tuple(takes)),)
     else:
-        steps = tuple(Step(ask, ((kind, ask),)) for kind, ask in takes)
+        steps = tuple(DemandStep(ask, ((kind, ask),)) for kind, ask in takes)
     listed = [[family.key.zones[zone] in lists[name] for zone in zones] for name in at]
     policy = max(settings.policy, demand.policy or settings.policy, key=STRICTNESS.index)
-    return Plan(policy, steps, slots, zones, np.array(listed, np.bool_), _merger(family, zones, settings.policy))
+    return DemandPlan(policy, steps, slots, zones, np.array(listed, np.bool_), _merger(family, zones, settings.policy))
 
 
-def _named(one: Asked) -> list[tuple[str, int]]:
+def _named(one: AskedAmounts) -> list[tuple[str, int]]:
     return [*([(CPU, one.cpus)] if one.cpus else []), *one.memory.items(), *one.devices.items()]
 
 
-def _ask(one: Asked, at: Mapping[str, int]) -> Ask:
+def _ask(one: AskedAmounts, at: Mapping[str, int]) -> Ask:
     cpus = {at[CPU]: one.cpus} if one.cpus else {}
     memory, devices = ({at[name]: size for name, size in part.items() if name in at} for part in one[1:])
     absent = any(size and name not in at for name, size in one.memory.items())
     return Ask(cpus, memory, devices, len(one.memory), absent)
 
 
-def _merger(family: Family, zones: Sequence[int], policy: TopologyPolicy) -> Merger:
+def _merger(family: LayoutFamily, zones: Sequence[int], policy: TopologyPolicy) -> Merger:
     """The kubelet's order of preference among these zones."""
     key = family.key
     ids = [key.zones[zone] for zone in zones]

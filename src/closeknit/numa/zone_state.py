@@ -8,7 +8,7 @@ which. A pod that is known by its zones is charged to them, or given back; a zon
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -183,3 +183,23 @@ def _regrouped(state: ZoneState, groups: Iterable[tuple[int, int]], sign: int) -
                 group = mask if sign > 0 else one.group if times else 1 << zone
                 found[zone] = one._replace(group=group, assignments=times)
     return replace(state, memory=tuple(found.values()))
+
+
+def least(states: Sequence[ZoneState]) -> ZoneState:
+    """What is free in all of these states of one layout."""
+    first = states[0]
+    if len(states) == 1:
+        return first
+    return replace(
+        first,
+        cpus=tuple(map(min, zip(*(one.cpus for one in states), strict=True))),
+        memory=tuple(
+            max(zones, key=lambda one: one.assignments)._replace(
+                free=tuple(map(min, zip(*(one.free for one in zones), strict=True)))
+            )
+            for zones in zip(*(one.memory for one in states), strict=True)
+        ),
+        devices=tuple(
+            tuple(map(min, zip(*counts, strict=True))) for counts in zip(*(one.devices for one in states), strict=True)
+        ),
+    )

@@ -21,6 +21,7 @@ from ..model.resources import PODS, Resources
 from ..model.shape import Charge as PodCharge
 from ..model.topology import HOSTNAME
 from .neighbours import Neighbours, PlacesOfTree
+from .numa.zone_states import Before, RowZones, View, ZoneStates
 from .table import MISSING, IntArray, NodeTable
 
 Charge = tuple[tuple[str, int], ...]
@@ -45,7 +46,7 @@ class OwnAmounts(PlacesOfTree, Protocol):
 class JournalEntry(NamedTuple):
     """One journal entry: what was added to a column, so that it can be undone.
 
-    `at` are rows of the columns or, with an `owner`, leaves of that tree.
+    `at` are rows of the columns or, with an `owner`, leaves of that tree. `holder` names whose pods these are.
     """
 
     column: str
@@ -53,6 +54,7 @@ class JournalEntry(NamedTuple):
     counts: IntArray
     charge: Charge
     owner: OwnAmounts | None = None
+    holder: str = ""
 
 
 class NodeColumns:
@@ -75,7 +77,11 @@ class NodeColumns:
         self._states: list[int] = []
         """The state before each entry of the journal."""
         self.neighbours = Neighbours(self)
+        self.zones: ZoneStates | None = None
+        """What the NUMA zones of nodes have free; None where zones are known of no node."""
         self._journal: list[JournalEntry] = []
+        self._zones_before: list[Before | None] = []
+        """What each entry of the journal replaced in the zones."""
         self._charges: dict[Charge, tuple[IntArray, IntArray, bool]] = {}
         self.resources = sorted({*table.allocatable, PODS})
         self.index = {resource: row for row, resource in enumerate(self.resources)}
@@ -135,13 +141,22 @@ class NodeColumns:
 
     # What is tried and undone
 
-    def admit(self, at: IntArray, counts: IntArray, charge: Charge, owner: OwnAmounts | None = None) -> None:
+    def admit(
+        self, at: IntArray, counts: IntArray, charge: Charge, owner: OwnAmounts | None = None, holder: str = ""
+    ) -> None:
         """Add pods of an admitted workload; negative counts remove them."""
-        self._write(JournalEntry("admitted", at, counts, charge, owner))
+        self._write(JournalEntry("admitted", at, counts, charge, owner, holder))
 
-    def assume(self, at: IntArray, counts: IntArray, charge: Charge, owner: OwnAmounts | None = None) -> None:
+    def assume(
+        self, at: IntArray, counts: IntArray, charge: Charge, owner: OwnAmounts | None = None, holder: str = ""
+    ) -> None:
         """Reserve pods for the current evaluation."""
-        self._write(JournalEntry("assumed", at, counts, charge, owner))
+        self._write(JournalEntry("assumed", at, counts, charge, owner, holder))
+
+    def vacate_zones(self, rows: IntArray) -> None:
+        """Take away everything from the NUMA zones of these rows."""
+        if self.zones is not None:
+            self._write(JournalEntry("zones", rows, np.zeros(len(rows), dtype=np.int64), ()))
 
     def charge_draining(self, sign: int) -> None:
         """Count draining pods as gone (-1), or as present again (1)."""
@@ -157,7 +172,11 @@ class NodeColumns:
         if len(self._journal) <= checkpoint:
             return
         entries, self.state = self._journal[checkpoint:][::-1], self._states[checkpoint]
-        del self._journal[checkpoint:], self._states[checkpoint:]
+        zones = self._zones_before[checkpoint:][::-1]
+        del self._journal[checkpoint:], self._states[checkpoint:], self._zones_before[checkpoint:]
+        for before in zones:
+            if before is not None and self.zones is not None:
+                self.zones.undo(before)
         for entry in entries:
             self._count(entry, sign=-1)
         for entry in _merged(entries):
@@ -165,12 +184,15 @@ class NodeColumns:
 
     def forget(self, checkpoint: int) -> None:
         """Drop the journal since the checkpoint: the caller has undone those changes itself."""
-        del self._journal[checkpoint:], self._states[checkpoint:]
+        del self._journal[checkpoint:], self._states[checkpoint:], self._zones_before[checkpoint:]
 
     def commit(self) -> None:
         """Clear the journal and keep what was written."""
         self._journal.clear()
         self._states.clear()
+        self._zones_before.clear()
+        if self.zones is not None:
+            self.zones.commit()
 
     # What the cluster shows
 
@@ -214,6 +236,12 @@ class NodeColumns:
         for resource, column in usage.items():
             if resource in self.index:
                 self.pinned[self.index[resource]] += np.clip(column, 0, LIMIT)
+
+    def put_zones(self, row: int, zones: RowZones) -> None:
+        """Update what the zones of a node have free."""
+        if self.zones is not None:
+            self.zones.set(row, zones)
+            self._touch(np.array([row]))
 
     def put_node(self, row: int, node: Node) -> None:
         """Update a node whose resources all have a row."""
@@ -270,13 +298,24 @@ class NodeColumns:
         self._states.append(self.state)
         self._newest += 1
         self.state = self._newest
+        self._zones_before.append(None if self.zones is None else self._change_zones(self.zones, entry))
         self._count(entry, sign=1)
         self._add(entry, sign=1)
+
+    def _change_zones(self, zones: ZoneStates, entry: JournalEntry) -> Before | None:
+        if entry.column == "zones":
+            return zones.vacate(entry.at)
+        if entry.owner is not None or not isinstance(entry.charge, PodCharge):
+            return None
+        views: tuple[View, ...] = ("now",) if entry.column == "admitted" else ("now", "room")
+        return zones.apply(views, entry.at, entry.counts, entry.charge.shape, entry.holder)
 
     def _count(self, entry: JournalEntry, sign: int) -> None:
         """Tell the neighbours which pods are there, or gone."""
         if isinstance(entry.charge, PodCharge):
-            self.neighbours.place(entry.column, entry.charge.kind, entry.at, sign * entry.counts, entry.owner)
+            if entry.charge.shape.kind is not None:
+                kind = entry.charge.shape.kind
+                self.neighbours.place(entry.column, kind, entry.at, sign * entry.counts, entry.owner)
         elif entry.column == "leaving":
             self.neighbours.drain(sign * int(entry.counts[0]))
 
@@ -284,6 +323,9 @@ class NodeColumns:
         """Add the amounts of an entry, or take them back; only the resources and rows of its pods change."""
         if entry.owner is not None:
             entry.owner.apply_own(entry, sign)
+            return
+        if entry.column == "zones":
+            self.note(entry.at)
             return
         if entry.column == "leaving":
             leaving = self.draining[:, entry.at] * self.table.usable[entry.at]
@@ -337,7 +379,7 @@ def _merged(entries: Iterable[JournalEntry]) -> Iterator[JournalEntry]:
     """The same entries; of those that took the same charge from the columns themselves only one."""
     kinds: dict[tuple[str, Charge], list[JournalEntry]] = {}
     for entry in entries:
-        if entry.owner is not None or entry.column == "leaving":
+        if entry.owner is not None or entry.column in ("leaving", "zones"):
             yield entry
         else:
             kinds.setdefault((entry.column, entry.charge), []).append(entry)

@@ -16,7 +16,6 @@ import numpy as np
 from ..model.assignment import Assignment
 from ..model.daemon_set import DaemonSet
 from ..model.node import Node
-from ..model.numa import NodeZones
 from ..model.pod_rules import PodKind
 from ..model.resources import PODS, Resources
 from ..model.shape import Shape
@@ -25,6 +24,8 @@ from .columns import NodeColumns
 from .expected import Expected, NodeFilter
 from .flavor_view import FlavorView
 from .node_tree import NodeTree, by_node, tree_over
+from .numa.zone_plans import KubeletPod, ZonePlans, holder_of
+from .numa.zone_states import ZoneStates
 from .snapshot import LIMIT, Laid, Sharing, Snapshot
 from .table import IntArray, NodeTable
 from .tree import Tree, sort_rows
@@ -33,22 +34,35 @@ from .tree import Tree, sort_rows
 class OtherPod(NamedTuple):
     """A running pod that was not placed here. `owner` is the uid of its DaemonSet, if it belongs to one.
 
-    `kind` is what other pods have to know of it; None where no pod asks.
+    `kind` is what other pods have to know of it; None where no pod asks. `needs` is what its kubelet sees of it.
     """
 
     node: str
     requests: Resources
     owner: str = ""
     kind: PodKind | None = None
+    needs: KubeletPod | None = None
 
 
 class Usage(NamedTuple):
-    """What one pod set of an admitted workload holds in a flavor, or a group of pods on nodes by name."""
+    """What one pod set of an admitted workload holds in a flavor, or a group of pods on nodes by name.
+
+    `workload` is its key. What is held on a node is ordered by `since`, the time of admission, and for one workload by
+    `turn`.
+    """
 
     assignment: Assignment
     shape: Shape
     flavor: str = ""
     pod_set: str = ""
+    workload: str = ""
+    since: float = 0.0
+    turn: int = 0
+
+    @property
+    def holder(self) -> str:
+        """The pods that it is held for."""
+        return holder_of(self.workload, self.pod_set)
 
 
 class Footprint(NamedTuple):
@@ -81,8 +95,6 @@ class Mirror:
         self.share_hosts, self.one_ledger, self.admits = share_hosts, one_ledger and share_hosts, admits
         self.views: dict[str, FlavorView] = {}
         self.nodes: dict[str, Node] = {}
-        self.zones: dict[str, NodeZones] = {}
-        """What nodes report about their NUMA zones, by node, whether the node exists or not."""
         self.pods: dict[str, OtherPod] = {}
         self.draining: dict[str, OtherPod] = {}
         self.daemon_sets: dict[str, DaemonSet] = {}
@@ -91,6 +103,8 @@ class Mirror:
         """Moves when rows or leaves may have other numbers than before."""
         self.changes = 0
         """Moves with every change of nodes, pods and what workloads hold, whichever flavors have them."""
+        self.zones: ZonePlans | None = None
+        """What is known of NUMA zones; None before the first report of a node."""
         self._columns: NodeColumns | None = None
         self._by_node: Snapshot | None = None
         self._hosts: dict[str, int] = {}
@@ -197,13 +211,6 @@ class Mirror:
             self._trees.clear()
             self._columns.drop_node(row)
 
-    def put_zones(self, zones: NodeZones) -> None:
-        """Take over what a node reports about its zones, in place of what it reported before."""
-        self.zones[zones.node] = zones
-
-    def drop_zones(self, node: str) -> None:
-        self.zones.pop(node, None)
-
     def put_pod(self, key: str, pod: OtherPod) -> None:
         self.drop_pod(key)
         self.pods[key] = pod
@@ -225,6 +232,40 @@ class Mirror:
             self._columns.drain(turned + [(pod.node, pod.requests, 1) for pod in now.values()])
             for pods, sign in ((before, -1), (now.values(), 1)):
                 _meet(self._columns, pods, sign, drains=True)
+
+    # NUMA zones
+
+    def put_zones(self, zones: ZonePlans | None) -> None:
+        """From now on zones are known of nodes, or of none any more."""
+        self.zones = zones
+        if zones is not None:
+            for key, usage in self.usages.items():
+                zones.hold(key, usage)
+        self._drop_columns()
+        self._all_moved()
+
+    def node_at(self, host: str) -> str:
+        """The name of the only node with a hostname; empty if there is none."""
+        columns = self.columns
+        row = self._hosts.get(host)
+        return "" if row is None else columns.table.names[row]
+
+    def rezone(self, nodes: Iterable[str]) -> None:
+        """Compute again what the zones of these nodes have free."""
+        if self.zones is None or self._columns is None:
+            return
+        rows = [row for row in map(self._columns.row_of.get, nodes) if row is not None]
+        self._rezone(self._columns, rows)
+        self._moved(nodes)
+
+    def _rezone(self, columns: NodeColumns, rows: Iterable[int]) -> None:
+        assert self.zones is not None
+        for row in rows:
+            name, host = columns.table.names[row], columns.table.label(row, HOSTNAME)
+            places = [(NODE, name)]
+            if host is not None and self._hosts.get(host) == row:
+                places.append((HOSTNAME, host))
+            columns.put_zones(row, self.zones.on(name, *places))
 
     def put_daemon_set(self, key: str, daemon_set: DaemonSet) -> None:
         self.daemon_sets[key] = daemon_set
@@ -248,11 +289,15 @@ class Mirror:
     def admit(self, key: str, usage: Usage) -> None:
         self.release(key)
         self.usages[key] = usage
+        if self.zones is not None:
+            self.zones.hold(key, usage)
         self._hold(usage, 1)
 
     def release(self, key: str) -> None:
         usage = self.usages.pop(key, None)
         if usage is not None:
+            if self.zones is not None:
+                self.zones.release(key, usage)
             self._hold(usage, -1)
 
     def footprint(self, usage: Usage) -> list[Footprint]:
@@ -276,7 +321,7 @@ class Mirror:
     def reserve(self, usage: Usage) -> None:
         """Reserve usage for the current evaluation wherever the ledger would count it."""
         for at, counts, owner in self.footprint(usage):
-            self.columns.assume(at, counts, usage.shape.charge, owner)
+            self.columns.assume(at, counts, usage.shape.charge, owner, usage.holder)
 
     # How
 
@@ -311,6 +356,8 @@ class Mirror:
         parts = self.footprint(usage)
         self._charge(parts, usage, sign)
         self._columns.commit()
+        if self.zones is not None:
+            self._rezone(self._columns, [row for at, _, owner in parts if owner is None for row in at.tolist()])
         for at, _, owner in parts:
             for view in self.views.values():
                 if owner is None:
@@ -320,7 +367,7 @@ class Mirror:
 
     def _charge(self, parts: Iterable[Footprint], usage: Usage, sign: int) -> None:
         for at, counts, owner in parts:
-            self.columns.admit(at, sign * counts, usage.shape.charge, owner)
+            self.columns.admit(at, sign * counts, usage.shape.charge, owner, usage.holder)
 
     def _use(self, pod: OtherPod, pods: int) -> None:
         self._moved((pod.node,))
@@ -380,6 +427,9 @@ class Mirror:
         for usage in self.usages.values():
             self._charge(self._on_nodes(usage), usage, 1)
         columns.commit()
+        if self.zones is not None:
+            columns.zones = ZoneStates(self.zones.admissions, self.zones.demand_of, len(columns))
+            self._rezone(columns, [row for row in map(columns.row_of.get, self.zones.nodes) if row is not None])
         return columns
 
 

@@ -9,7 +9,7 @@ touches only the pods of its workload or on its node.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from ..model.pod_rules import PodKind
 from ..model.resources import Resources
 from ..model.topology import Path
 from .mirror import OtherPod, Usage
+from .numa.zone_plans import KubeletPod
 
 Slot = tuple[str, Path]
 """A pod set and a leaf as its assignment names it; None if the assignment names no leaves."""
@@ -36,6 +37,7 @@ class PlacedPod(NamedTuple):
     requests: Resources
     terminating: bool = False
     kind: PodKind | None = None
+    needs: KubeletPod | None = None
 
     @property
     def alone(self) -> OtherPod:
@@ -64,6 +66,10 @@ class PlacedPods:
         self._pods: dict[str, PlacedPod] = {}
         self._crews: dict[str, _Crew] = {}
         self._on_node: dict[str, set[str]] = {}
+
+    @property
+    def pods(self) -> Mapping[str, PlacedPod]:
+        return self._pods
 
     def put(self, key: str, pod: PlacedPod) -> set[str]:
         """Add or update a pod. After the first pod of a workload, call `cover` with what the workload holds."""

@@ -22,6 +22,7 @@ from ..model.shape import Taint
 from ..model.topology import NODE, Path, Topology
 from .columns import LIMIT, Charge, JournalEntry, NodeColumns
 from .neighbours import Neighbours
+from .numa.zone_states import ZoneStates
 from .table import BoolArray, IntArray, NodeTable
 from .tree import Tree, flat, gather, sort_rows
 
@@ -123,6 +124,11 @@ class Snapshot:
     def neighbours(self) -> Neighbours:
         """The kinds of pods that run on the nodes."""
         return self.columns.neighbours
+
+    @property
+    def zones(self) -> ZoneStates | None:
+        """What the NUMA zones of nodes have free; None where zones are known of no node."""
+        return self.columns.zones
 
     @property
     def log(self) -> list[int]:
@@ -294,12 +300,12 @@ class Snapshot:
 
     # What changes it
 
-    def admit(self, leaves: IntArray, counts: IntArray, charge: Charge) -> None:
+    def admit(self, leaves: IntArray, counts: IntArray, charge: Charge, holder: str = "") -> None:
         """Add pods of an admitted workload; negative counts remove them."""
         if self.shows:
-            self.columns.admit(self.first_rows(leaves), counts, charge)
+            self.columns.admit(self.first_rows(leaves), counts, charge, holder=holder)
         else:
-            self.columns.admit(leaves, counts, charge, self)
+            self.columns.admit(leaves, counts, charge, self, holder)
 
     def assume(self, leaves: IntArray, counts: IntArray, charge: Charge) -> None:
         """Reserve pods for the current evaluation."""

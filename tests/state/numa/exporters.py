@@ -15,7 +15,7 @@ from closeknit.model.numa import NodeZones, TopologyManager, Zone, ZoneAmounts
 from closeknit.numa.demand import PodDemand
 from closeknit.numa.fingerprint import fingerprint
 from closeknit.state.numa.accounts import ZoneAccounts
-from closeknit.state.numa.bound_pod import BoundPod
+from closeknit.state.numa.bound_pod import AccountedPod
 from closeknit.state.numa.readings import Readings
 
 GI = 1 << 30
@@ -36,11 +36,11 @@ def report(*free: int, **more: Any) -> NodeZones:
     return NodeZones(NODE, tuple(zones), **{"manager": SINGLE, **more})
 
 
-def pod(name: str, cpu: float = 1, zone: int | None = 0, uid: str = "", **more: Any) -> BoundPod:
+def pod(name: str, cpu: float = 1, zone: int | None = 0, uid: str = "", **more: Any) -> AccountedPod:
     """A pod that we placed in a zone, or of which nobody told the zone."""
     zones = None if zone is None else {zone: {"cpu": round(cpu * 1000)}}
     made = {"demand": demand(cpu), "names": ("c",), "expected": zones, **more}
-    return BoundPod("default", name, uid or f"uid-{name}", NODE, **made)
+    return AccountedPod("default", name, uid or f"uid-{name}", NODE, **made)
 
 
 def prints(*names: str) -> str:
@@ -64,12 +64,12 @@ class Machine:
     method: str = "all"
     now: float = 1000.0
     zone: dict[str, int] = field(default_factory=dict)
-    stored: dict[str, BoundPod] = field(default_factory=dict)
+    stored: dict[str, AccountedPod] = field(default_factory=dict)
     held: set[str] = field(default_factory=set)
     freed: set[str] = field(default_factory=set)
     lingering: set[str] = field(default_factory=set)
-    heard: dict[str, BoundPod] = field(default_factory=dict)
-    news: list[tuple[str, BoundPod | None]] = field(default_factory=list)
+    heard: dict[str, AccountedPod] = field(default_factory=dict)
+    news: list[tuple[str, AccountedPod | None]] = field(default_factory=list)
     reports: list[NodeZones] = field(default_factory=list)
     last: NodeZones | None = None
     count: int = 0
@@ -106,7 +106,7 @@ class Machine:
         self.freed.add(uid)
         self.lingering.add(uid)
 
-    def _store(self, one: BoundPod) -> None:
+    def _store(self, one: AccountedPod) -> None:
         self.stored[one.uid] = one
         self.news.append((one.uid, one))
 

@@ -251,3 +251,15 @@ def test_a_pod_that_shows_up_on_another_node_leaves_the_first() -> None:
     moved = pod("a")
     made.pod(type(moved)(**{**{key: getattr(moved, key) for key in moved.__dataclass_fields__}, "node": "n2"}), 1)
     assert free(made.readings(NODE, 1)) == [(64, 64)]
+
+
+def test_a_report_that_is_older_than_a_pod_does_not_tell_whether_the_agent_counts_ended_pods() -> None:
+    """The first report was written before pod a came; the second counts a, which has ended, and not what it had."""
+    made = ZoneAccounts()
+    made.pod(pod("a"), 0)
+    made.report(report(64, 64, fingerprint=prints()), 0)
+    made.pod(pod("b"), 0)
+    made.pod(pod("a", ended=True), 0)
+    made.readings(NODE, 0)
+    made.report(report(63, 64, fingerprint=prints("a", "b")), 0)
+    assert min(free(made.readings(NODE, 0))) == (63, 64)

@@ -175,6 +175,9 @@ class _Counting:
             short = columns.remaining[at, passing] < amount * (fit.pods[passing] + 1)
             counts[f'resource "{name}"'] += int(np.count_nonzero(short))
             passing = passing[~short]
+        for cause in fit.zone_causes(passing):
+            counts[cause.name] += cause.nodes
+            passing = passing[cause.nodes :]
         counts[UNFIT] += len(passing)
         return +counts
 
@@ -183,7 +186,7 @@ class _Counting:
         fit = self.trial.fit(shape)
         if fit.rules is None or not len(rows):
             return ""
-        holds = self.trial.policy.fit(fit.snapshot, fit.shape, fit.snapshot.first_rows(rows), fit.view[:, rows])
+        holds = fit.without_rules(rows)
         allowed = most_by_rules(fit, rows)
         if allowed >= min(self.wants[shape], int(holds.sum())):
             return ""

@@ -19,6 +19,7 @@ from ...model.topology import ListedTopology
 from ...state.node_tree import ROOT, tree_over
 from ...state.snapshot import Snapshot
 from ...state.table import IntArray
+from ..count import on_rows
 from ..policy import Policy
 from ..remedy import CORDONED, MOST_NODES, Remedy, grown, largest
 from .obstacle import GroupObstacle, bounds_of
@@ -187,7 +188,7 @@ def _add(case: GroupCase, obstacle: GroupObstacle) -> Remedy | None:
     shape = max(obstacle.part.wants, key=lambda one: obstacle.part.wants[one], default=None)
     if shape is None:
         return None
-    empty = case.policy.fit(columns, shape, np.arange(len(columns.table)), columns.allocatable)
+    empty = on_rows(columns, case.policy, shape, np.arange(len(columns.table)), columns.allocatable)
     for rows, candidate in zip(domains, obstacle.candidates, strict=False):
         rows = rows[columns.table.usable[rows]]
         if not len(rows) or not empty[rows].max():

@@ -66,8 +66,7 @@ class GroupTrial:
         fit = self.fit(batch.shape)
         if fit.rules is None:
             return np.asarray(fit.pods[rows] < batch.count)
-        first = self.columns.first_rows(rows)
-        holds, caps = self.policy.fit(self.columns, fit.shape, first, fit.view[:, rows]), fit.rules.caps(first)
+        holds, caps = fit.without_rules(rows), fit.rules.caps(self.columns.first_rows(rows))
         return np.asarray(holds < (batch.count if caps is None else np.minimum(batch.count, caps)))
 
     def reaches(self, other: Shape, shape: Shape) -> bool:

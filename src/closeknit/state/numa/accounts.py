@@ -6,10 +6,11 @@ pods are only remembered in case one comes. The rules for a node are in `node_ac
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ...model.numa import AmountsByZone, NodeZones
-from .bound_pod import BoundPod
+from .bound_pod import AccountedPod
 from .node_account import MINUTE, NodeAccount
 from .readings import Readings
 
@@ -41,7 +42,7 @@ class ZoneAccounts:
             account.drop_report()
             self._drop_if_empty(account)
 
-    def pod(self, pod: BoundPod, now: float) -> None:
+    def pod(self, pod: AccountedPod, now: float) -> None:
         """A pod that is bound to a node and new or changed. One that has ended pins nothing; agents may count it."""
         if self._node_of.get(pod.uid, pod.node) != pod.node:
             self.gone(pod.uid, now)
@@ -71,6 +72,11 @@ class ZoneAccounts:
         for node in sorted(self._unmatched):
             self._sort(node, now)
         return [doubt for node in sorted(self._unmatched) if (doubt := _doubt(self._nodes[node], now)) is not None]
+
+    @property
+    def unmatched(self) -> Iterable[str]:
+        """The nodes whose readings may change by time alone."""
+        return sorted(self._unmatched)
 
     def due(self, now: float) -> float | None:
         """The next time at which an answer changes without an event; None if none does."""

@@ -22,7 +22,7 @@ from ...numa.resource_kinds import is_native
 
 
 @dataclass(frozen=True)
-class BoundPod:
+class AccountedPod:
     """`names` are those of its containers, in the order of the demand; without them no report tells its zones.
 
     `ended`: its containers have ended, the object is still there. `since`: when it was bound, if that is known.

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from ...model.numa import NodeZones
 from ...numa.fingerprint import check_form, fingerprint_of_hashes
-from .bound_pod import BoundPod
-from .pod_sets import PastSet, PodSets, State, States
+from .bound_pod import AccountedPod
+from .pod_sets import PastSet, PodSets, PodPresence, States
 
 Uids = frozenset[str]
 MOST_PRINTS = 1024
@@ -101,8 +101,8 @@ class _Match:
 
     def _inclusion(self, one: PastSet, counts: Callable[[str], bool], ended: bool | None) -> Inclusion | None:
         """The pods of a set that has the reported fingerprint."""
-        live = frozenset(uid for uid, state in one.states.items() if state is State.LIVE and counts(uid))
-        every = live.union(uid for uid, state in one.states.items() if state is State.ENDED and counts(uid))
+        live = frozenset(uid for uid, state in one.states.items() if state is PodPresence.LIVE and counts(uid))
+        every = live.union(uid for uid, state in one.states.items() if state is PodPresence.ENDED and counts(uid))
         for uids, with_ended in ((live, False), (every, True)):
             if ended in (None, with_ended) and self.prints.of(uids, self.sets) == self.report.fingerprint:
                 told = with_ended if live != every else None
@@ -110,7 +110,7 @@ class _Match:
         return None
 
     def _pinned(self, states: States) -> Uids:
-        return frozenset(uid for uid, state in states.items() if state is State.LIVE and self._is_pinned(uid))
+        return frozenset(uid for uid, state in states.items() if state is PodPresence.LIVE and self._is_pinned(uid))
 
     def _any(self, uid: str) -> bool:
         return True
@@ -122,7 +122,7 @@ class _Match:
         return _remembered(self._pins, uid, self.sets, lambda pod: pod.pins(self.listed))
 
 
-def _remembered(known: dict[str, bool], uid: str, sets: PodSets, ask: Callable[[BoundPod], bool]) -> bool:
+def _remembered(known: dict[str, bool], uid: str, sets: PodSets, ask: Callable[[AccountedPod], bool]) -> bool:
     if uid not in known:
         known[uid] = ask(sets.pod(uid))
     return known[uid]

@@ -23,10 +23,10 @@ from typing import NamedTuple
 from ...model.numa import SINGLE, AmountsByZone, NodeZones
 from ...numa.fingerprint import check_form
 from ...numa.placement_vector import PlacementError, decoded
-from .bound_pod import BoundPod
+from .bound_pod import AccountedPod
 from .inclusion import Fingerprints, Inclusion, Uids, included, is_ambiguous
 from .pod_sets import EVER, LONGEST, PodSets
-from .readings import Placed, Reading, Readings, distinct, have_same_amounts, reading
+from .readings import Placed, Readings, ZoneReading, distinct, have_same_amounts, reading
 
 MINUTE = 60.0
 """Agents publish at least this often; a pod that is here for longer when a report arrives is in the report."""
@@ -87,7 +87,7 @@ class NodeAccount:
         self._proven.clear()
         self._sets.forget(EVER, ())
 
-    def put(self, pod: BoundPod, now: float) -> None:
+    def put(self, pod: AccountedPod, now: float) -> None:
         if self._sets.put(pod, now, self.last is not None):
             self._is_stale = True
 
@@ -153,9 +153,16 @@ class NodeAccount:
         self.unmatched_since = None
         self._proven = set(frozenset.intersection(*sets))
         if len(sets) == 1:
-            told = found[0].counts_ended
-            self._counts_ended = self._counts_ended if told is None else told
+            self._learn(found[0].counts_ended, last.arrived)
             self._located.update(self._read_placement(last.report, sets[0]))
+
+    def _learn(self, counts_ended: bool | None, arrived: float) -> None:
+        """Remember whether the agent counts ended pods. One that came lately may be missing for another reason: the
+        agent had not seen it yet."""
+        ended = (uid for uid, pod in self._sets.present.items() if pod.ended)
+        is_late = any(self._sets.came[uid] > arrived - MINUTE for uid in ended)
+        if counts_ended is not None and (counts_ended or not is_late):
+            self._counts_ended = counts_ended
 
     def _read_placement(self, report: NodeZones, uids: Uids) -> Iterator[tuple[str, AmountsByZone]]:
         """The zones of pods as reported. Where containers may span several zones, the report cannot tell."""
@@ -191,7 +198,7 @@ class NodeAccount:
             if uid not in self._proven and (came > arrived or now < came + LONGEST)
         }
 
-    def _unmatched(self, last: Statement, now: float) -> Iterator[Reading]:
+    def _unmatched(self, last: Statement, now: float) -> Iterator[ZoneReading]:
         doubted = self._doubted(now)
         late = {uid for uid in doubted if self._sets.came[uid] > last.arrived}
         yield self._reading(last.report, self._live(last.report) - late)
@@ -201,7 +208,7 @@ class NodeAccount:
             for uids in self._matched.included:
                 yield self._reading(self._matched.report, uids)
 
-    def _reading(self, report: NodeZones, uids: Uids) -> Reading:
+    def _reading(self, report: NodeZones, uids: Uids) -> ZoneReading:
         """The report as accounting for these pods."""
         live = self._live(report)
         return reading(report, self._placed(live - uids), self._placed(uids - live))
@@ -213,7 +220,7 @@ class NodeAccount:
     def _placed(self, uids: Uids) -> list[Placed]:
         return [(pod, self._zones(pod)) for pod in map(self._sets.pod, sorted(uids))]
 
-    def _zones(self, pod: BoundPod) -> AmountsByZone | None:
+    def _zones(self, pod: AccountedPod) -> AmountsByZone | None:
         return self._located.get(pod.uid) or pod.known_zones(self.last.report if self.last else None)
 
     def _forget(self, now: float) -> None:

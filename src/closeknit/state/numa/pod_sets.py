@@ -13,7 +13,7 @@ from enum import Enum
 from itertools import product
 from typing import NamedTuple
 
-from .bound_pod import BoundPod
+from .bound_pod import AccountedPod
 
 MOST_CHANGES = 64
 LONGEST = 600.0
@@ -23,20 +23,20 @@ MIXED_CHANGES = 8
 MOST_MIXTURES = 256
 
 
-class State(Enum):
+class PodPresence(Enum):
     ABSENT = "absent"
     LIVE = "live"
     ENDED = "ended"
 
 
-class Change(NamedTuple):
+class SetChange(NamedTuple):
     at: float
     uid: str
-    before: State
-    after: State
+    before: PodPresence
+    after: PodPresence
 
 
-States = dict[str, State]
+States = dict[str, PodPresence]
 """The pods of a set by uid; pods that are absent may be left out."""
 
 EVER = float("inf")
@@ -54,17 +54,17 @@ class PodSets:
     """The pods of one node, the present ones and those of its recent past."""
 
     def __init__(self) -> None:
-        self.present: dict[str, BoundPod] = {}
+        self.present: dict[str, AccountedPod] = {}
         self.came: dict[str, float] = {}
-        self._past: dict[str, BoundPod] = {}
-        self._changes: deque[Change] = deque(maxlen=MOST_CHANGES)
+        self._past: dict[str, AccountedPod] = {}
+        self._changes: deque[SetChange] = deque(maxlen=MOST_CHANGES)
 
-    def put(self, pod: BoundPod, now: float, is_noted: bool) -> bool:
+    def put(self, pod: AccountedPod, now: float, is_noted: bool) -> bool:
         """Add or change a pod; whether the set changed. `is_noted`: the change is remembered."""
-        before, after = self._state(pod.uid), State.ENDED if pod.ended else State.LIVE
+        before, after = self._state(pod.uid), PodPresence.ENDED if pod.ended else PodPresence.LIVE
         self.present[pod.uid] = pod
         self.came[pod.uid] = min(self.came.get(pod.uid, now), now if pod.since is None else pod.since)
-        return self._note(Change(now, pod.uid, before, after), is_noted)
+        return self._note(SetChange(now, pod.uid, before, after), is_noted)
 
     def remove(self, uid: str, now: float, is_noted: bool) -> bool:
         before = self._state(uid)
@@ -74,9 +74,9 @@ class PodSets:
         if is_noted:
             self._past[uid] = pod
         self.came.pop(uid, None)
-        return self._note(Change(now, uid, before, State.ABSENT), is_noted)
+        return self._note(SetChange(now, uid, before, PodPresence.ABSENT), is_noted)
 
-    def pod(self, uid: str) -> BoundPod:
+    def pod(self, uid: str) -> AccountedPod:
         """A pod of the present or of a remembered set."""
         return self.present.get(uid) or self._past[uid]
 
@@ -99,7 +99,7 @@ class PodSets:
 
     def mixtures(self, until: float) -> Iterator[PastSet]:
         """The present set with the last changes combined as if each might have happened or not."""
-        options: dict[str, set[State]] = {}
+        options: dict[str, set[PodPresence]] = {}
         size = 1
         for change in list(reversed(self._changes))[:MIXED_CHANGES]:
             known = options.setdefault(change.uid, {self._state(change.uid)})
@@ -119,13 +119,13 @@ class PodSets:
         return len({pod.key for pod in every}) < len(every)
 
     def _states(self) -> States:
-        return {uid: State.ENDED if pod.ended else State.LIVE for uid, pod in self.present.items()}
+        return {uid: PodPresence.ENDED if pod.ended else PodPresence.LIVE for uid, pod in self.present.items()}
 
-    def _state(self, uid: str) -> State:
+    def _state(self, uid: str) -> PodPresence:
         pod = self.present.get(uid)
-        return State.ABSENT if pod is None else State.ENDED if pod.ended else State.LIVE
+        return PodPresence.ABSENT if pod is None else PodPresence.ENDED if pod.ended else PodPresence.LIVE
 
-    def _note(self, change: Change, is_noted: bool) -> bool:
+    def _note(self, change: SetChange, is_noted: bool) -> bool:
         if change.before is not change.after and is_noted:
             self._changes.append(change)
         return change.before is not change.after

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ...model.numa import AmountsByZone, NodeZones, Zone, ZoneAmounts
-from .bound_pod import BoundPod
+from .bound_pod import AccountedPod
 
 MOST_READINGS = 4
 
@@ -21,11 +21,11 @@ Amounts = Counter[tuple[int, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ZoneReading:
     """The zones with what is available now. `unplaced` are pods to be charged of which no one told the zones."""
 
     zones: NodeZones
-    unplaced: tuple[BoundPod, ...] = ()
+    unplaced: tuple[AccountedPod, ...] = ()
 
 
 class Readings(NamedTuple):
@@ -34,16 +34,16 @@ class Readings(NamedTuple):
     `is_known`: there is one reading, of a report that is known to account for certain pods.
     """
 
-    every: tuple[Reading, ...]
+    every: tuple[ZoneReading, ...]
     why: str
     is_known: bool = False
 
 
-Placed = tuple[BoundPod, AmountsByZone | None]
+Placed = tuple[AccountedPod, AmountsByZone | None]
 """A pod and its zones, if they are known."""
 
 
-def reading(report: NodeZones, came: Iterable[Placed], went: Iterable[Placed]) -> Reading:
+def reading(report: NodeZones, came: Iterable[Placed], went: Iterable[Placed]) -> ZoneReading:
     """The report less the pods that came, plus those that went. Pods that went from unknown zones free nothing."""
     charged, freed, unplaced = Amounts(), Amounts(), []
     for pod, zones in came:
@@ -53,7 +53,7 @@ def reading(report: NodeZones, came: Iterable[Placed], went: Iterable[Placed]) -
             charged.update(_flat(zones))
     for _, zones in went:
         freed.update(_flat(zones or {}))
-    return Reading(adjusted(report, charged, freed), tuple(sorted(unplaced, key=lambda pod: (pod.key, pod.uid))))
+    return ZoneReading(adjusted(report, charged, freed), tuple(sorted(unplaced, key=lambda pod: (pod.key, pod.uid))))
 
 
 def adjusted(report: NodeZones, charged: Amounts, freed: Amounts) -> NodeZones:
@@ -81,22 +81,22 @@ def _flat(zones: AmountsByZone) -> dict[tuple[int, str], int]:
     return {(zone, name): value for zone, amounts in zones.items() for name, value in amounts.items()}
 
 
-def distinct(readings: Iterable[Reading]) -> tuple[Reading, ...]:
+def distinct(readings: Iterable[ZoneReading]) -> tuple[ZoneReading, ...]:
     """Each reading once; many are replaced by one that has the least of each."""
-    found: list[Reading] = []
+    found: list[ZoneReading] = []
     for one in readings:
         if one not in found:
             found.append(one)
     return tuple(found) if len(found) <= MOST_READINGS else (_least(found),)
 
 
-def _least(readings: list[Reading]) -> Reading:
+def _least(readings: list[ZoneReading]) -> ZoneReading:
     """What is available in every reading, with every pod that is unplaced in any."""
     first = readings[0].zones
     others = [_available(one.zones) for one in readings]
     charged = Amounts({key: value - min(other.get(key, 0) for other in others) for key, value in others[0].items()})
     unplaced = {pod.uid: pod for other in readings for pod in other.unplaced}
-    return Reading(adjusted(first, charged, Amounts()), tuple(unplaced.values()))
+    return ZoneReading(adjusted(first, charged, Amounts()), tuple(unplaced.values()))
 
 
 def _available(zones: NodeZones) -> dict[tuple[int, str], int]:

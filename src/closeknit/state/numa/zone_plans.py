@@ -1,0 +1,244 @@
+"""What the NUMA zones of a node have free, from its report, the pods that are bound to it, and the plans for it.
+
+    report ─▶ matched with pods ─▶ readings ── bound pods without zones ──▶ bound ── pods planned, in order ──▶ now
+              `accounts`                       as the kubelet would choose           of their admission
+
+A planned pod gets the zones that its kubelet will choose if the pods of the node start in the planned order, which the
+ungater keeps. Where a report can be read in several ways, only what is free in all of them is free.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...model.node import Node
+from ...model.numa import AmountsByZone, NodeZones, Zone
+from ...model.numa_settings import NumaSettings
+from ...model.shape import Shape
+from ...model.topology import HOSTNAME, NODE
+from ...numa.admissions import Admissions
+from ...numa.demand import PodDemand
+from ...numa.layout import KubeletRules
+from ...numa.zone_state import ZonedAmounts, amounts, least, state_of_report
+from .accounts import ZoneAccounts
+from .bound_pod import AccountedPod
+from .pauses import RefusalPauses
+from .readings import ZoneReading
+from .zone_states import RowZones, Zoned
+
+if TYPE_CHECKING:
+    from ..mirror import Usage
+
+Place = tuple[str, str]
+"""A node by hostname or by name: the last level of an assignment, and its value."""
+
+
+def holder_of(workload: str, pod_set: str) -> str:
+    """The pods of a workload's pod set, by name; empty for pods of no workload."""
+    return f"{workload}/{pod_set}" if workload else ""
+
+
+class KubeletPod(NamedTuple):
+    """What a kubelet sees of a pod, the names of its containers, and its zones as observed and as expected by us."""
+
+    demand: PodDemand
+    names: tuple[str, ...] = ()
+    observed: AmountsByZone | None = None
+    expected: AmountsByZone | None = None
+
+
+class Planned(NamedTuple):
+    """Pods that a holder may have on a node, and since when."""
+
+    holder: str
+    demand: PodDemand
+    pods: int
+    since: float
+
+
+class ZonePlans:
+    """`now` is the time of the last event: a reading of a report may change by time alone."""
+
+    def __init__(self, settings: NumaSettings) -> None:
+        self.settings, self.now = settings, 0.0
+        self.accounts, self.admissions = ZoneAccounts(), Admissions()
+        self._rules: dict[str, KubeletRules] = {}
+        self._pods: dict[str, tuple[AccountedPod, str]] = {}
+        """Bound pods by key, each with its holder."""
+        self._on: dict[str, dict[str, str]] = {}
+        """The uid and the key of each pod on a node."""
+        self._births = 0
+        self._held: dict[Place, dict[str, tuple[Usage, int]]] = {}
+        self._expected: dict[str, dict[str, Zoned]] = {}
+        self._demands: dict[Shape, PodDemand] = {}
+        self._now: dict[str, int] = {}
+        self.pauses = RefusalPauses()
+
+    @property
+    def nodes(self) -> Iterable[str]:
+        """The nodes whose zones are known."""
+        return self._rules.keys()
+
+    def node_of(self, key: str) -> str:
+        """The node of a bound pod; empty if it is not known."""
+        known = self._pods.get(key)
+        return "" if known is None else known[0].node
+
+    def demand_of_pod(self, key: str) -> PodDemand | None:
+        """What its kubelet sees of a bound pod, or of one that has ended and is still there."""
+        known = self._pods.get(key)
+        return None if known is None else known[0].demand
+
+    def free_on(self, node: str) -> AmountsByZone:
+        """What the zones of a node have free, planned pods counted."""
+        number = self._now.get(node)
+        return {} if number is None else amounts(self.admissions.state(number))
+
+    def demand_of(self, shape: Shape) -> PodDemand:
+        """What a kubelet sees of a pod of a shape."""
+        known = self._demands.get(shape)
+        if known is None:
+            if len(self._demands) > 4096:
+                self._demands.clear()
+            known = self._demands[shape] = PodDemand.of(shape.containers, shape.pod_level)
+        return known
+
+    # What is observed
+
+    def put_report(self, zones: NodeZones, node: Node | None) -> None:
+        configured = self.settings.of({} if node is None else node.labels)
+        self._rules[zones.node] = KubeletRules.of(configured)
+        self.accounts.report(zones, self.now)
+
+    def drop_report(self, node: str) -> None:
+        self._rules.pop(node, None)
+        self._expected.pop(node, None)
+        self._now.pop(node, None)
+        self.accounts.drop_report(node)
+
+    def put_pod(self, key: str, node: str, needs: KubeletPod, holder: str, ended: bool = False) -> None:
+        """A pod that is bound to a node; one that has ended, and is still there, may be in reports."""
+        namespace, _, name = key.partition("/")
+        known = self._pods.get(key)
+        if known is not None and known[0].node == node:
+            uid = known[0].uid
+        else:
+            self.drop_pod(key)
+            self._births += 1
+            uid = f"{key}#{self._births}"
+        pod = AccountedPod(
+            namespace, name, uid, node, needs.demand, needs.names, ended, None, needs.observed, needs.expected
+        )
+        self._pods[key] = pod, holder
+        if ended:
+            self._on.get(node, {}).pop(uid, None)
+        else:
+            self._on.setdefault(node, {})[uid] = key
+        self.accounts.pod(pod, self.now)
+
+    def end_pod(self, key: str) -> None:
+        """The containers of a pod have ended."""
+        known = self._pods.get(key)
+        if known is not None:
+            pod, holder = known
+            self.put_pod(key, pod.node, KubeletPod(pod.demand, pod.names, pod.observed, pod.expected), holder, True)
+
+    def drop_pod(self, key: str) -> None:
+        known = self._pods.pop(key, None)
+        if known is not None:
+            pod = known[0]
+            self._on.get(pod.node, {}).pop(pod.uid, None)
+            self.accounts.gone(pod.uid, self.now)
+
+    # What is planned
+
+    def hold(self, key: str, usage: Usage) -> None:
+        for place, count in _places(usage).items():
+            self._held.setdefault(place, {})[key] = usage, count
+
+    def release(self, key: str, usage: Usage) -> None:
+        for place in _places(usage):
+            held = self._held[place]
+            held.pop(key, None)
+            if not held:
+                del self._held[place]
+
+    def planned(self, *places: Place) -> list[Planned]:
+        """What is held at a node, in the order of admission."""
+        found = [one for place in places for one in self._held.get(place, {}).values()]
+        found.sort(key=lambda one: (one[0].since, one[0].workload, one[0].turn, one[0].pod_set))
+        return [Planned(usage.holder, self.demand_of(usage.shape), count, usage.since) for usage, count in found]
+
+    def expected(self, node: str, holder: str) -> Zoned:
+        """The zones of the pods of a holder that are not bound to the node yet."""
+        return self._expected.get(node, {}).get(holder, ())
+
+    # What is free
+
+    def on(self, node: str, *places: Place) -> RowZones:
+        """What the zones of a node have free, and what its pods have there."""
+        rules, readings = self._rules.get(node), self.accounts.readings(node, self.now)
+        if rules is None or not readings.every:
+            return RowZones()
+        states, placed = [], {}
+        for one in readings.every:
+            state, given = self._bound(one, rules)
+            states.append(self.admissions.state(state))
+            placed.update(given)
+        number = self.admissions.number(least(states))
+        held: dict[str, Zoned] = {}
+        here = Counter[str]()
+        for uid, key in self._on.get(node, {}).items():
+            holder = self._pods[key][1]
+            here[holder] += 1
+            known = self.accounts.zones_of(uid, self.now)
+            _add(held, holder, (ZonedAmounts.of(known),) if known is not None else placed.get(uid, ()))
+        room, empty = self._without(number, held), self._empty(readings.every[0].zones, rules)
+        expected = self._expected[node] = {}
+        for plan in self.planned(*places):
+            left = max(0, plan.pods - here[plan.holder])
+            here[plan.holder] -= plan.pods - left
+            number, given_now = self.admissions.fill(number, plan.demand, left)
+            _add(held, plan.holder, given_now)
+            _add(expected, plan.holder, given_now)
+        self._now[node] = number
+        return RowZones(number, room, empty, held, self.pauses.on(node, self.now))
+
+    def _bound(self, one: ZoneReading, rules: KubeletRules) -> tuple[int, dict[str, Zoned]]:
+        """The state that a reading gives, with the zones of pods of which nobody told any."""
+        number, given = self.admissions.number(state_of_report(one.zones, rules)), {}
+        for pod in one.unplaced:
+            number, given[pod.uid] = self.admissions.fill(number, pod.demand, 1)
+        return number, given
+
+    def _without(self, number: int, held: Mapping[str, Zoned]) -> int:
+        """The state without the pods of workloads."""
+        for holder, given in held.items():
+            for one in given if holder else ():
+                number = self.admissions.charge(number, one, -1)
+        return number
+
+    def _empty(self, report: NodeZones, rules: KubeletRules) -> int:
+        zones = tuple(map(_emptied, report.zones))
+        return self.admissions.number(state_of_report(replace(report, zones=zones), rules))
+
+
+def _emptied(zone: Zone) -> Zone:
+    return replace(
+        zone, resources={name: one._replace(available=one.allocatable) for name, one in zone.resources.items()}
+    )
+
+
+def _add(held: dict[str, Zoned], holder: str, given: Zoned) -> None:
+    held[holder] = held.get(holder, ()) + given
+
+
+def _places(usage: Usage) -> dict[Place, int]:
+    """The nodes on which usage is, by name or hostname; none for a domain above the host."""
+    levels = usage.assignment.levels
+    if not levels or levels[-1] not in (HOSTNAME, NODE):
+        return {}
+    return {(levels[-1], path[-1]): count for path, count in usage.assignment.pods_by_domain.items()}
