@@ -265,7 +265,6 @@ def test_numa_places_a_gang_in_one_rack_and_every_pod_in_a_zone_of_its_own() -> 
     )
 
 
-@pytest.mark.xfail(reason="placement does not count in zones yet", strict=True)
 def test_numa_places_the_same_pod_where_a_zone_has_room_and_holds_one_back_that_no_zone_can_hold() -> None:
     stage = Stage("numa")
     assert stage.until("pod with 2 GPUs, as that of server")

@@ -6,6 +6,7 @@
                     ├──▶ maintenance     windows that begin or end
                     ├──▶ provisioning    ProvisioningRequests for admission checks
                     ├──▶ ungater         ungate pods onto their assigned domains
+                    ├──▶ refusals        pods that kubelets refuse for their NUMA zones
                     ├──▶ hostfiles       ConfigMaps for launchers
                     ├──▶ nodes           node failures under placed pods
                     ├──▶ prompt status   queues that have just become empty or non-empty
@@ -57,6 +58,7 @@ from .redelivery import Redelivery
 from .scheduling import SchedulingReconciler
 from .ungateable import UngateableReporter
 from .workloads import ParkedClassReporter, WorkloadReconciler
+from .zone_refusals import ZoneRefusals
 from .zone_reports import ZoneReportChecker
 
 PAUSE = 1.0
@@ -94,6 +96,7 @@ class ControlPlane:
         self.recorder = recorder = Recorder(pace, self.cache.ending)
         self.faults = recorder.faults
         self.redelivery = Redelivery(self.cache, self.faults)
+        self.zone_refusals = ZoneRefusals(self.cache, recorder)
         self._paused: dict[Component, float] = {}
         """Components that raised an exception without naming a key, and when they may run again."""
         jobs, workloads = JobReconciler(self.cache, recorder, managed), WorkloadReconciler(self.cache, recorder)
@@ -110,6 +113,7 @@ class ControlPlane:
             ProvisioningReconciler(self.cache, recorder),
             HostfileReconciler(self.cache, recorder),
             TopologyUngater(self.cache, recorder),
+            self.zone_refusals,
             NodeFailureReconciler(self.cache, recorder),
             PromptQueueStatus(queues),
             SchedulingReconciler(self.cache, recorder, self.decision_log, pending, cost, rest),

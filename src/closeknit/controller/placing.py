@@ -20,6 +20,7 @@ from ..observe.launching import place_labels, unranked
 from ..observe.live_nodes import is_well, node_view
 from ..observe.membership import Kinship, kinship
 from ..observe.pod_cache import workload_of
+from ..observe.start_order import turns_of
 from ..write import pods as write
 from ..write.events import Recorder, RecordEvent
 from ..write.in_flight import Flight
@@ -98,7 +99,9 @@ class TopologyUngater(Reconciler[str]):
         pods = [pod for pod in named if kin[pod.key] is Kinship.MEMBER]
         told = "PlacesOnPods" in self.cache.gates
         starters = unranked(self.cache, raw) if told else ()
-        view = UngateView(workload, pods, self.expected.under_way(key), family, self.cache.gates, starters)
+        waiting = self.expected.under_way(key)
+        turns = {} if waiting else turns_of(self.cache, workload)
+        view = UngateView(workload, pods, waiting, family, self.cache.gates, starters, turns)
         for action in ungate(view, now):
             match action:
                 case Ungate(pod):

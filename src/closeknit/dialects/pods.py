@@ -56,6 +56,7 @@ class PodCondition(core.Struct):
 class LiveStatus(core.Struct):
     phase: str | None = None
     conditions: list[PodCondition] | None = None
+    start_time: str | None = None
 
 
 class LivePod(core.Struct):
@@ -95,6 +96,7 @@ def live_pod(wire: LivePod) -> Pod:
         created=parse(meta.creation_timestamp) if meta.creation_timestamp else LONG_AGO,
         owner=_controller(meta.owner_references or ()),
         unschedulable=_unschedulable(status.conditions or ()),
+        accepted=bool(status.start_time) and status.phase != "Failed",
     )
 
 

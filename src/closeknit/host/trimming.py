@@ -7,12 +7,14 @@ memory. Objects that we write back are stored whole, and so is an object of an u
 
 from __future__ import annotations
 
+from sys import intern
 from typing import Any
 
 import msgspec
 
 from ..cluster.kinds import NODE, POD, VOLUME, VOLUME_CLAIM, Kind
 from ..cluster.port import Raw
+from ..dialects.nrt.keys import OBSERVED_ZONES
 from ..dialects.pods import names_ours
 
 OF_META = ("name", "namespace", "uid", "resourceVersion", "labels", "annotations", "deletionTimestamp")
@@ -41,6 +43,7 @@ class _Meta(_Row):
 
 
 class _Container(_Row):
+    name: str = ""
     resources: dict[str, Any] | None = None
     restart_policy: str | None = None
     ports: list[dict[str, Any]] | None = None
@@ -113,11 +116,15 @@ def _of_volume(raw: Raw, parts: tuple[str, ...]) -> Raw:
 def _row(pod: _Pod, kinds: bool) -> Raw:
     """The pod's requests and node, and with `kinds` what rules of other pods look at."""
     meta = pod.metadata
-    meta.annotations = meta.finalizers = None
+    observed = (meta.annotations or {}).get(OBSERVED_ZONES)
+    meta.annotations, meta.finalizers = {OBSERVED_ZONES: observed} if observed else None, None
     spec = _spec.decode(pod.spec)
+    containers = (*(spec.containers or ()), *(spec.init_containers or ()))
+    for one in containers:
+        one.name = intern(one.name)
     if not kinds:
         meta.labels = spec.host_network = spec.affinity = spec.volumes = None
-        for one in (*(spec.containers or ()), *(spec.init_containers or ())):
+        for one in containers:
             one.ports = None
     row: Raw = msgspec.to_builtins({"metadata": meta, "spec": spec, "status": pod.status or _Status()})
     return row

@@ -18,9 +18,10 @@ Events are recorded once the write that they belong to has succeeded.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..model.event import Event
+from ..model.numa import AmountsByZone
 from ..model.pod import Pod
 from ..model.provisioning import ProvisioningConfig
 from ..model.workload import Workload
@@ -28,11 +29,15 @@ from ..model.workload import Workload
 
 @dataclass(frozen=True, slots=True)
 class Ungate:
-    """Remove the topology gate; `selector` is added to the pod's node selector. `rank` is the pod's, if it has one."""
+    """Remove the topology gate; `selector` is added to the pod's node selector. `rank` is the pod's, if it has one.
+
+    `zones` are the NUMA zones that its kubelet is expected to give it.
+    """
 
     pod: Pod
     selector: Mapping[str, str]
     rank: int | None = None
+    zones: AmountsByZone = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

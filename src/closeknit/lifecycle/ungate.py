@@ -9,6 +9,9 @@ their ranks. Otherwise the whole set is filled greedily: free slots of each doma
 
 Pods whose ungating is in flight would look like free places, so nothing is done until it is observed.
 
+Where NUMA zones are known, pods of different shapes on one host start in the order in which they were planned: a pod is
+kept back until those before it are admitted by their kubelet.
+
 A pod set that is placed replica by replica has its places in that order. Each replica is handled by itself: its pods go
 only to its own places.
 
@@ -29,9 +32,11 @@ from typing import NamedTuple
 
 from ..model.assignment import Assignment
 from ..model.gates import Gates
+from ..model.numa import AmountsByZone
 from ..model.pod import Pod
 from ..model.request import Ranks
 from ..model.shape import whole_number
+from ..model.topology import HOSTNAME
 from ..model.workload import Admission, Workload
 from .action import Action, GiveUp, Requeue, Ungate
 from .ranks import first_ranks, rank_of
@@ -40,6 +45,7 @@ BATCH = 1.0
 """Seconds for which changes to the pods of one workload are batched."""
 
 PENDING = "pending ungate operations"
+EARLIER = "pods that start earlier on the same host"
 BAD_OFFSET = "failed to parse offset annotation"
 
 
@@ -49,7 +55,7 @@ class UngateView:
 
     `under_way` has the uids of pods whose ungating is in flight. `family` is the name that the slices of an elastic
     workload share, or "" for the workload's own name. `gates` are the enabled feature gates. Pods of the pod sets
-    `unranked` have no rank.
+    `unranked` have no rank. `turns` tells for each pod set what its hosts wait for.
     """
 
     workload: Workload
@@ -58,6 +64,21 @@ class UngateView:
     family: str = ""
     gates: Gates = field(default_factory=lambda: Gates(frozenset()))
     unranked: Collection[str] = ()
+    turns: Mapping[str, Turns] = field(default_factory=dict)
+
+
+class StartTurn(NamedTuple):
+    """Whether pods of a pod set may start on a host now, and the zones that its next pods are expected to get.
+
+    Where pods of different shapes share the NUMA zones of a host, they start in the planned order.
+    """
+
+    is_now: bool
+    zones: Sequence[AmountsByZone] = ()
+
+
+Turns = Mapping[str, StartTurn]
+"""By host; on any other host pods may start."""
 
 
 class Span(NamedTuple):
@@ -105,7 +126,25 @@ def ungate(view: UngateView, now: float) -> list[Action]:
         for one in _by_replica(whole, _replica_size(view, given.name)):
             first = firsts[given.name] + one.first if given.name in firsts else None
             actions += _sent(one, view.gates, unhealthy, first)
-    return actions
+    return _in_turn(actions, view.turns, now) if view.turns else actions
+
+
+def _in_turn(actions: Iterable[Action], turns: Mapping[str, Turns], now: float) -> list[Action]:
+    """Keep back pods whose turn is later; the others are told their zones."""
+    found: list[Action] = []
+    zones = {(name, host): iter(turn.zones) for name, hosts in turns.items() for host, turn in hosts.items()}
+    waits = False
+    for action in actions:
+        if isinstance(action, Ungate):
+            at = action.pod.pod_set, action.selector.get(HOSTNAME, "")
+            turn = turns.get(at[0], {}).get(at[1])
+            if turn is not None and not turn.is_now:
+                waits = True
+                continue
+            if turn is not None:
+                action = replace(action, zones=next(zones[at], {}))
+        found.append(action)
+    return [*found, Requeue(now + BATCH, EARLIER)] if waits else found
 
 
 def _sent(one: Section, gates: Gates, unhealthy: set[str], first: int | None) -> Iterator[Ungate]:

@@ -70,6 +70,7 @@ class ClusterCache:
         self._unreadable = unreadable
         self.scheduler = Scheduler(gates, settings)
         self.world = self.scheduler.world
+        self.world.clock = now
         self.wakes = Wakes(self.scheduler, "WakeAtOnce" in gates, now)
         self.around = Surroundings()
         self._ranges: dict[tuple[str, str], Sequence[LimitRange]] = {}

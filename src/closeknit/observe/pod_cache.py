@@ -14,11 +14,15 @@ from ..cluster.port import Change, Raw
 from ..decide.world import World
 from ..dialects import core
 from ..dialects import pods as pod_wire
+from ..dialects.field import Field
 from ..dialects.kueue import keys
 from ..dialects.kueue.jobs import marks
 from ..dialects.kueue.topology_request import is_by_topology
+from ..dialects.nrt.keys import EXPECTED_ZONES, OBSERVED_ZONES
+from ..dialects.nrt.zones_of_pods import expected_zones, observed_zones
 from ..model.resources import Resources
 from ..state.mirror import OtherPod
+from ..state.numa.zone_plans import KubeletPod
 from ..state.placed import PlacedPod
 from .pod_index import PodIndex
 from .pod_kinds import KindCache
@@ -36,14 +40,16 @@ class PodCache:
         self._placed: set[str] = set()
         """Running pods that were placed by topology."""
         self._kinds = KindCache("AllPodFilters" in world.gates)
-        self._shapes: dict[bytes, Resources] = {}
-        """Requests by the text of the resources of a pod."""
+        self._needs: dict[bytes, tuple[Resources, KubeletPod]] = {}
+        """Requests, and what a kubelet sees of a pod, by the text of its resources."""
 
     def see(self, change: Change) -> None:
         meta = change.object["metadata"]
         notes, key = meta.get("annotations") or {}, f"{meta['namespace']}/{meta['name']}"
         if keys.WORKLOAD in notes or group_of(change.object):
             self._managed(change, key)
+        if change.type == "DELETED":
+            self.world.zoning.drop_pod(key)
         if self._is_placed(change.object, notes):
             self._leave_other(key)
             self._by_topology(change, key)
@@ -81,12 +87,12 @@ class PodCache:
         if node:
             pod = self.index.all.get(key) or pod_wire.pod(change.object)
             owner = f"{pod.namespace}/{pod.workload}"
-            requests = self._requests(change.object)
+            requests, needs = self._read(change.object)
             if key not in self._placed:
                 self._appeared()
             self._placed.add(key)
             kind = self._kinds.of(change.object)
-            self.world.put_placed_pod(key, PlacedPod(owner, pod.pod_set, node, requests, pod.deleting, kind))
+            self.world.put_placed_pod(key, PlacedPod(owner, pod.pod_set, node, requests, pod.deleting, kind, needs))
         else:
             self._leave_placed(key)
 
@@ -115,28 +121,41 @@ class PodCache:
     def _other(self, change: Change, key: str) -> None:
         node, known = _node_of(change), self.world.other_pods.get(key)
         kind = self._kinds.of(change.object) if node else None
-        if node and (known is None or known.node != node or known.kind is not kind):
-            self.put(key, OtherPod(node, self._requests(change.object), _daemon_of(change.object), kind))
-            self._appeared()
-        elif not node:
+        if not node:
             self._leave_other(key)
+        elif known is None or known.node != node or known.kind is not kind or tells_zones(change.object):
+            requests, needs = self._read(change.object)
+            self.put(key, OtherPod(node, requests, _daemon_of(change.object), kind, needs))
+            self._appeared()
 
-    def _requests(self, raw: Raw) -> Resources:
+    def _read(self, raw: Raw) -> tuple[Resources, KubeletPod]:
         """The pods of a job have the same text of resources, so that it is read once."""
         text = _resources(raw["spec"])
-        found = self._shapes.get(text)
+        found = self._needs.get(text)
         if found is None:
-            if len(self._shapes) > MOST_SHAPES:
-                self._shapes.clear()
-            found = self._shapes[text] = core.requests(msgspec.convert(raw["spec"], core.PodSpec))
-        return found
+            if len(self._needs) > MOST_SHAPES:
+                self._needs.clear()
+            spec = msgspec.convert(raw["spec"], core.PodSpec)
+            found = self._needs[text] = core.requests(spec), KubeletPod(core.demand(spec), core.container_names(spec))
+        if not tells_zones(raw):
+            return found
+        notes = Field.root(raw["metadata"]["annotations"])
+        return found[0], found[1]._replace(observed=observed_zones(notes), expected=expected_zones(notes))
 
 
 def _resources(spec: Raw) -> bytes:
-    """All that the requests of a pod depend on."""
-    containers = [one.get("resources") for one in spec.get("containers") or ()]
-    first = [(one.get("resources"), one.get("restartPolicy")) for one in spec.get("initContainers") or ()]
+    """All that the requests of a pod depend on, and what its kubelet sees."""
+    containers = [(one.get("name"), one.get("resources")) for one in spec.get("containers") or ()]
+    first = [
+        (one.get("name"), one.get("resources"), one.get("restartPolicy")) for one in spec.get("initContainers") or ()
+    ]
     return msgspec.json.encode((containers, first, spec.get("overhead"), spec.get("resources")))
+
+
+def tells_zones(pod: Raw) -> bool:
+    """Whether an annotation tells the NUMA zones of a pod."""
+    notes = pod["metadata"].get("annotations") or ()
+    return OBSERVED_ZONES in notes or EXPECTED_ZONES in notes
 
 
 def is_ours(pod: Raw) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from ..cluster.kinds import POD
 from ..cluster.port import Key, Patch, Raw, Write
 from ..dialects import timestamps
+from ..dialects.nrt.keys import EXPECTED_ZONES
+from ..dialects.nrt.zones_of_pods import written_zones
 from ..dialects.pods import TOPOLOGY_GATE
 from ..lifecycle.action import EndPod, Ungate
 from ..model.pod import Pod
@@ -17,9 +19,13 @@ def ungated(action: Ungate, raw: Raw, labels: Mapping[str, str]) -> Write:
     spec = raw["spec"]
     gates = [gate for gate in spec.get("schedulingGates") or () if gate.get("name") != TOPOLOGY_GATE]
     selector = {**(spec.get("nodeSelector") or {}), **action.selector}
-    version = raw["metadata"]["resourceVersion"]
+    meta: Raw = {"resourceVersion": raw["metadata"]["resourceVersion"]}
+    if labels:
+        meta["labels"] = dict(labels)
+    if action.zones:
+        meta["annotations"] = {EXPECTED_ZONES: written_zones(action.zones)}
     body = {
-        "metadata": {"resourceVersion": version, **({"labels": dict(labels)} if labels else {})},
+        "metadata": meta,
         "spec": {"schedulingGates": gates or None, "nodeSelector": selector},
     }
     return Patch(_key(action.pod), body)
