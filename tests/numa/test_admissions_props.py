@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from closeknit.model.numa import NodeZones, TopologyManager
 from closeknit.numa.admissions import Admissions, RefusedPod
 from closeknit.numa.demand import PodDemand
+from closeknit.numa.few_counts import FEW
 from closeknit.numa.zone_state import ZoneState, amounts, kubelet_of, state_after, state_of_report, with_taken
 
 from .reports import partly_taken, random_demand, random_kind
@@ -33,10 +34,12 @@ def states_of(draw: Random, count: int, zones: int = 0) -> list[ZoneState]:
 @EXAMPLES
 @given(seed=seeds)
 def test_counts_are_those_of_kubelets_that_are_asked_pod_by_pod(seed: int) -> None:
+    """One state alone is counted without arrays, the others together."""
     draw, admissions = Random(seed), Admissions()
-    numbers = np.array([admissions.number(state) for state in states_of(draw, 3)])
+    numbers = np.array([admissions.number(state) for state in states_of(draw, FEW + 2)])
     for _ in range(2):
         demand = random_demand(draw, own_policy=True)
+        admissions.counts(numbers[:1], demand, np.full(1, MOST))
         found = admissions.counts(numbers, demand, np.full(numbers.size, MOST))
         assert found.tolist() == [one_by_one(admissions.state(number), demand) for number in numbers.tolist()]
         after = [admissions.admit(number, demand) for number in numbers.tolist()]

@@ -87,6 +87,11 @@ class Admissions:
     def is_crowded(self) -> bool:
         return len(self._states) > MOST_STATES
 
+    def forget_answers(self) -> None:
+        """Forget every count and admission, but no state."""
+        self._answers.clear()
+        self._admitted.clear()
+
     def keep(self, numbers: IntArray) -> None:
         """Forget every state but these; its number will mean another one."""
         gone = self._states.keys() - set(numbers.tolist())

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .few_counts import FEW, count_alone
 from .hint_columns import Hints, hints_of
 from .merge_columns import ROWS, merged
 from .near_columns import common_size, near_columns, with_enough
@@ -63,12 +64,16 @@ def _over_several(batch: ZoneBatch, plan: DemandPlan, step: DemandStep) -> BoolA
 
 def _restricted(batch: ZoneBatch, plan: DemandPlan, step: DemandStep) -> BoolArray:
     """Only sets of as many zones as each resource needs at least will do, if that is one number for all of them."""
-    size = common_size(batch, step.hint)
+    size = common_size(batch, plan, step.hint)
     good = np.zeros(len(batch), np.bool_)
-    for zones in np.unique(size[size > 1]).tolist():
-        rows = with_enough(batch, step.hint, np.flatnonzero(size == zones), zones)
+    for zones in np.unique(size[(size > 1) | (size < 0)]).tolist():
+        rows = np.flatnonzero(size == zones)
+        if zones > 0:
+            rows = with_enough(batch, step.hint, rows, zones)
+        sets = plan.sets if zones < 0 else plan.sets_of(zones)
+        assert sets is not None
         part = batch.rows(rows)
-        good[rows] = _by_sets(part, plan, plan.sets_of(zones), step)
+        good[rows] = _by_sets(part, plan, sets, step)
         batch.put(rows, part)
     return good
 
@@ -116,6 +121,17 @@ def counts_of(family: LayoutFamily, plan: DemandPlan, rows: IntArray, most: IntA
         return np.zeros(len(rows), np.int64)
     if not plan.is_regular:
         return np.full(len(rows), -1, np.int64)
+    if len(rows) > FEW:
+        return _counted(family, plan, rows, most)
+    pairs = zip(rows.tolist(), most.tolist(), strict=True)
+    counts = np.array([count_alone(family, plan, row, limit) for row, limit in pairs], np.int64)
+    others = np.flatnonzero(counts < 0)
+    if len(others):
+        counts[others] = _counted(family, plan, rows[others], most[others])
+    return counts
+
+
+def _counted(family: LayoutFamily, plan: DemandPlan, rows: IntArray, most: IntArray) -> IntArray:
     batch, counts = ZoneBatch.of(family, plan, rows), np.zeros(len(rows), np.int64)
     most = most if plan.reuses else np.minimum(most, _by_totals(batch, plan))
     there = np.flatnonzero(most > 0)
@@ -141,8 +157,8 @@ def _may_span(batch: ZoneBatch, plan: DemandPlan) -> BoolArray:
         return np.ones(len(batch), np.bool_)
     may: BoolArray = (batch.group != 1 << np.arange(batch.group.shape[1])).any(axis=1)
     if plan.policy == "restricted":
-        sizes = [common_size(batch, step.hint) for step in plan.steps]
-        may |= (np.max(sizes, axis=0) > 1) & (np.min(sizes, axis=0) > 0)
+        sizes = [common_size(batch, plan, step.hint) for step in plan.steps]
+        may |= ((np.max(sizes, axis=0) > 1) & (np.min(sizes, axis=0) != 0)) | (np.min(sizes, axis=0) < 0)
     return may
 
 

@@ -17,9 +17,12 @@ from .zone_plan import ZoneSets
 
 FACTORS = 6
 """Sums that are multiplied before they are reduced to zero and one: 1024 to the sixth fits 64 bits."""
-NO_SET = 64
 ROWS = 256
 """Rows at a time, so that the sums stay in the processor's cache."""
+NO_SET = 64
+"""More zones than a set has."""
+LAST = 1 << 30
+"""A rank behind that of every set."""
 
 
 def merged(sets: ZoneSets, groups: Sequence[Hints], strictly: bool) -> tuple[IntArray, BoolArray]:
@@ -31,7 +34,7 @@ def merged(sets: ZoneSets, groups: Sequence[Hints], strictly: bool) -> tuple[Int
     nobody = np.logical_and.reduce([one.open for one in groups])
     common[nobody] = sets.sizes == sets.sizes.max()
     preferred: BoolArray = common.max(axis=1)
-    column: IntArray = np.where(common, sets.fitness, len(sets.masks)).argmin(axis=1)
+    column: IntArray = np.where(common, sets.fitness, LAST).argmin(axis=1)
     column[~preferred] = -1
     others = np.flatnonzero(~preferred)
     if not strictly:
@@ -51,7 +54,7 @@ def _not_preferred(sets: ZoneSets, groups: Sequence[Hints]) -> IntArray:
     narrowest = [np.where(one.good, sets.sizes, NO_SET).min(axis=1) for one in groups]
     aim = np.max([np.where(one < NO_SET, one, 0) for one in narrowest], axis=0)
     found = intersections(sets, groups)
-    best = np.where(found, sets.rank[aim], 1 << 30).argmin(axis=1)
+    best = np.where(found, sets.rank[aim], LAST).argmin(axis=1)
     nothing = ~found[rows, best]
     column: IntArray = sets.column[best]
     column[nothing] = len(sets.masks) - 1

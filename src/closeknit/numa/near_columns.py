@@ -14,10 +14,10 @@ from .zone_columns import BoolArray, FloatArray, IntArray
 from .zone_plan import Ask, DemandPlan
 
 
-def common_size(batch: ZoneBatch, ask: Ask) -> IntArray:
+def common_size(batch: ZoneBatch, plan: DemandPlan, ask: Ask) -> IntArray:
     """The least number of zones, if it is the same for all resources, on each row; 0 if it is not.
 
-    Memory and huge pages have one number, the largest.
+    Memory and huge pages have one number together: the largest, if zones are alike; -1 if they are not.
     """
     alike = [_least(batch.size[slot], size) for slot, size in (*ask.cpus.items(), *ask.devices.items())]
     if ask.memory:
@@ -25,6 +25,10 @@ def common_size(batch: ZoneBatch, ask: Ask) -> IntArray:
     if not alike:
         return np.ones(len(batch), np.int64)
     found: IntArray = np.where((np.array(alike) == alike[0]).all(axis=0), alike[0], 0)
+    if len(ask.memory) > 1:
+        for slot in ask.memory:
+            sizes = batch.size[slot][:, plan.lists[slot]]
+            found[(sizes != sizes[:, :1]).any(axis=1)] = -1
     return found
 
 

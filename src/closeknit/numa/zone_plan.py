@@ -59,22 +59,30 @@ class DemandPlan:
     lists: BoolArray
     merger: Merger
 
-    @property
+    @cached_property
     def is_impossible(self) -> bool:
         """Whether a container asks for memory that no zone has."""
         return any(take.absent for step in self.steps for _, take in step.takes)
 
-    @property
+    @cached_property
     def is_regular(self) -> bool:
         """Whether what is aligned covers every resource that is then given to the containers."""
         return all(step.hint.all.keys() >= take.all.keys() for step in self.steps for _, take in step.takes)
 
-    @property
+    @cached_property
     def reuses(self) -> bool:
         """Whether an init container leaves something to the containers after it."""
         return any(kind == "init" for step in self.steps for kind, _ in step.takes)
 
-    @property
+    @cached_property
+    def needs(self) -> list[tuple[list[tuple[int, int]], list[bool]]]:
+        """For each step what it takes by slot, and for each zone, in order, whether it lists all of that."""
+        return [
+            (list(step.hint.all.items()), np.logical_and.reduce(self.lists[list(step.hint.all)])[self.order].tolist())
+            for step in self.steps
+        ]
+
+    @cached_property
     def adds_up(self) -> bool:
         """Whether the containers of each step get just what was aligned for them together."""
         return not self.reuses and all(

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ...model.numa import NodeZones
 from ...numa.fingerprint import check_form, fingerprint_of_hashes
 from .bound_pod import AccountedPod
-from .pod_sets import PastSet, PodSets, PodPresence, States
+from .pod_sets import PastSet, PodPresence, PodSets, States
 
 Uids = frozenset[str]
 MOST_PRINTS = 1024
