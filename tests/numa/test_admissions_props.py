@@ -31,7 +31,7 @@ def states_of(draw: Random, count: int, zones: int = 0) -> list[ZoneState]:
     return [state_of_report(partly_taken(draw, kind)) for _ in range(count)]
 
 
-@EXAMPLES
+@settings(max_examples=12, deadline=None)
 @given(seed=seeds)
 def test_counts_are_those_of_kubelets_that_are_asked_pod_by_pod(seed: int) -> None:
     """One state alone is counted without arrays, the others together."""
