@@ -21,7 +21,8 @@ from ...model.shape import Shape
 from ...model.topology import HOSTNAME, NODE
 from ...numa.admissions import Admissions
 from ...numa.demand import PodDemand
-from ...numa.layout import KubeletRules
+from ...numa.layout import KubeletRules, Layout, layout_of
+from ...numa.memory_groups import groups_of
 from ...numa.zone_state import ZonedAmounts, amounts, least, state_of_report
 from .accounts import ZoneAccounts
 from .bound_pod import AccountedPod
@@ -183,9 +184,10 @@ class ZonePlans:
         rules, readings = self._rules.get(node), self.accounts.readings(node, self.now)
         if rules is None or not readings.every:
             return RowZones()
+        located = self._located(node, layout_of(readings.every[0].zones, rules))
         states, placed = [], {}
         for one in readings.every:
-            state, given = self._bound(one, rules)
+            state, given = self._bound(one, rules, located.values())
             states.append(self.admissions.state(state))
             placed.update(given)
         number = self.admissions.number(least(states))
@@ -194,8 +196,7 @@ class ZonePlans:
         for uid, key in self._on.get(node, {}).items():
             holder = self._pods[key][1]
             here[holder] += 1
-            known = self.accounts.zones_of(uid, self.now)
-            _add(held, holder, (ZonedAmounts.of(known),) if known is not None else placed.get(uid, ()))
+            _add(held, holder, (located[uid],) if uid in located else placed.get(uid, ()))
         room, empty = self._without(number, held), self._empty(readings.every[0].zones, rules)
         expected = self._expected[node] = {}
         for plan in self.planned(*places):
@@ -207,9 +208,28 @@ class ZonePlans:
         self._now[node] = number
         return RowZones(number, room, empty, held, self.pauses.on(node, self.now))
 
-    def _bound(self, one: ZoneReading, rules: KubeletRules) -> tuple[int, dict[str, Zoned]]:
-        """The state that a reading gives, with the zones of pods of which nobody told any."""
+    def _located(self, node: str, layout: Layout) -> dict[str, ZonedAmounts]:
+        """What the pods have whose zones are known, with the groups of zones that their memory comes from."""
+        every = (
+            (self._pods[key][0], self.accounts.zones_of(uid, self.now)) for uid, key in self._on.get(node, {}).items()
+        )
+        return {
+            pod.uid: ZonedAmounts.of(zones, groups_of(pod.demand, zones, layout))
+            for pod, zones in every
+            if zones is not None
+        }
+
+    def _bound(
+        self, one: Reading, rules: KubeletRules, located: Iterable[ZonedAmounts]
+    ) -> tuple[int, dict[str, Zoned]]:
+        """The state that a reading gives, with the zones of pods of which nobody told any.
+
+        A reading has the amounts of all pods that are located, but not the groups of zones.
+        """
         number, given = self.admissions.number(state_of_report(one.zones, rules)), {}
+        for pod_has in located:
+            if pod_has.groups:
+                number = self.admissions.charge(number, ZonedAmounts(groups=pod_has.groups))
         for pod in one.unplaced:
             number, given[pod.uid] = self.admissions.fill(number, pod.demand, 1)
         return number, given
