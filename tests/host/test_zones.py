@@ -102,3 +102,20 @@ def test_what_a_pod_holds_in_a_zone_is_not_promised_again() -> None:
     lab.delete(kinds.JOB, "default", "one-03")
     lab.advance(5)
     assert condition(next(one for one in lab.workloads() if "more" in one["metadata"]["name"]), "Admitted")
+
+
+def test_a_pod_is_not_sent_to_a_kubelet_that_is_known_to_refuse_it() -> None:
+    """The first pods come before the reports. Those that replace them wait, and are refused at most once a pause."""
+    lab = centre()
+    for number in range(12):
+        note = {"closeknit.dev/numa": '{"zones": 2, "policy": "single-numa-node", "exporter": "3s"}'}
+        lab.patch(kinds.NODE, "", f"h{number:02d}", {"metadata": {"annotations": note}})
+    lab.apply(job("wide", 1, "3"))
+    lab.advance(50)
+    assert sorted(map(_fate, lab.pods())) == ["Gated", "TopologyAffinityError"]
+    lab.advance(600)
+    assert 2 <= [_fate(pod) for pod in lab.pods()].count("TopologyAffinityError") <= 7
+
+
+def _fate(pod: Raw) -> str:
+    return "Gated" if pod["spec"].get("schedulingGates") else str(pod["status"].get("reason"))

@@ -70,11 +70,13 @@ class UngateView:
 class StartTurn(NamedTuple):
     """Whether pods of a pod set may start on a host now, and the zones that its next pods are expected to get.
 
-    Where pods of different shapes share the NUMA zones of a host, they start in the planned order.
+    Where pods of different shapes share the NUMA zones of a host, they start in the planned order. While it is
+    strict, a pod for which no zones are expected is kept back.
     """
 
     is_now: bool
     zones: Sequence[AmountsByZone] = ()
+    is_strict: bool = False
 
 
 Turns = Mapping[str, StartTurn]
@@ -138,11 +140,11 @@ def _in_turn(actions: Iterable[Action], turns: Mapping[str, Turns], now: float) 
         if isinstance(action, Ungate):
             at = action.pod.pod_set, action.selector.get(HOSTNAME, "")
             turn = turns.get(at[0], {}).get(at[1])
-            if turn is not None and not turn.is_now:
+            expected = next(zones[at], None) if turn is not None else {}
+            if turn is not None and (not turn.is_now or (turn.is_strict and expected is None)):
                 waits = True
                 continue
-            if turn is not None:
-                action = replace(action, zones=next(zones[at], {}))
+            action = replace(action, zones=expected or {})
         found.append(action)
     return [*found, Requeue(now + BATCH, EARLIER)] if waits else found
 

@@ -3,6 +3,9 @@
 What a kubelet gives a pod decides what the next one finds. The plan for a host is an order of pods, so a pod waits
 until its kubelet has admitted those before it; pods of equal demand may change places. A pod that does not exist yet is
 waited for only for a while after its workload was admitted: one that has finished for good never comes.
+
+A pod for which no zones are left waits as long: what was promised before a host reported its zones, or before somebody
+else took them, would be refused. Nor does a pod start while its host is paused for pods like it.
 """
 
 from __future__ import annotations
@@ -44,7 +47,9 @@ def _turn(cache: ClusterCache, plans: ZonePlans, holder: str, demand: PodDemand,
     zones = tuple(one.by_zone for one in plans.expected(node, holder)[sent:])
     for one in plans.planned((HOSTNAME, host)):
         if one.holder == holder:
-            break
+            if demand in plans.pauses.on(node, cache.now()):
+                return Turn(False, zones)
+            return Turn(True, zones, cache.now() < one.since + PATIENCE)
         if one.demand != demand and one.demand.holds_zones and _is_awaited(cache, one, host):
             return StartTurn(False, zones)
     return StartTurn(True, zones)
