@@ -9,6 +9,7 @@ from closeknit.model.resources import CPU, MEMORY
 from closeknit.numa.admissions import Refused
 from closeknit.numa.demand import PodDemand
 from closeknit.numa.fingerprint import fingerprint
+from closeknit.numa.zone_state import amounts
 from closeknit.state.numa.zone_plans import PodNeeds, ZonePlans
 
 NODE = "n1"
@@ -56,3 +57,20 @@ def test_zones_that_serve_pods_by_themselves_serve_none_together() -> None:
     assert not admits(plans, demand(5, 150))
     plans.drop_pod("default/a")
     assert admits(plans, demand(5, 150))
+
+
+def test_pods_give_back_no_more_than_their_zones_lack() -> None:
+    """By the report, less is taken than pods a and b have: what one of them gives back is there to be taken again."""
+    plans = ZonePlans(NumaSettings())
+    for name in ("a", "b"):
+        plans.put_pod(f"default/{name}", NODE, needs(2, 60, {0: {CPU: 2000, MEMORY: 60}}), f"{name}/main")
+    plans.put_report(report(3, 50, 100, pods=("a", "b")), None)
+    found = plans.on(NODE)
+    for holder in ("a/main", "b/main"):
+        number = found.now
+        for sign in (-1, 1):
+            for one in found.held[holder]:
+                number = plans.admissions.charge(number, one, sign)
+        assert number == found.now
+    free = amounts(plans.admissions.state(found.room))
+    assert free[0] == {CPU: 4000, MEMORY: 100}

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...model.node import Node
 from ...model.numa import AmountsByZone, NodeZones, Zone
 from ...model.numa_settings import NumaSettings
+from ...model.resources import CPU
 from ...model.shape import Shape
 from ...model.topology import HOSTNAME, NODE
 from ...numa.admissions import Admissions
-from ...numa.demand import PodDemand
+from ...numa.demand import MILLI, PodDemand
 from ...numa.layout import KubeletRules, Layout, layout_of
 from ...numa.memory_groups import groups_of
 from ...numa.zone_state import ZonedAmounts, amounts, least, state_of_report
@@ -190,14 +191,16 @@ class ZonePlans:
             state, given = self._bound(one, rules, located.values())
             states.append(self.admissions.state(state))
             placed.update(given)
-        number = self.admissions.number(least(states))
+        number, empty = self.admissions.number(least(states)), self._empty(readings.every[0].zones, rules)
+        taken = self._taken(number, empty)
         held: dict[str, Zoned] = {}
         here = Counter[str]()
         for uid, key in self._on.get(node, {}).items():
             holder = self._pods[key][1]
             here[holder] += 1
-            _add(held, holder, (located[uid],) if uid in located else placed.get(uid, ()))
-        room, empty = self._without(number, held), self._empty(readings.every[0].zones, rules)
+            given = (located[uid],) if uid in located else placed.get(uid, ())
+            _add(held, holder, tuple(_at_most(one, taken) for one in given))
+        room = self._without(number, held)
         expected = self._expected[node] = {}
         for plan in self.planned(*places):
             left = max(0, plan.pods - here[plan.holder])
@@ -241,6 +244,11 @@ class ZonePlans:
                 number = self.admissions.charge(number, one, -1)
         return number
 
+    def _taken(self, number: int, empty: int) -> dict[int, dict[str, int]]:
+        """What is not free in a state, by zone and resource."""
+        free, most = (amounts(self.admissions.state(one)) for one in (number, empty))
+        return {zone: {name: size - free[zone][name] for name, size in own.items()} for zone, own in most.items()}
+
     def _empty(self, report: NodeZones, rules: KubeletRules) -> int:
         zones = tuple(map(_emptied, report.zones))
         return self.admissions.number(state_of_report(replace(report, zones=zones), rules))
@@ -250,6 +258,27 @@ def _emptied(zone: Zone) -> Zone:
     return replace(
         zone, resources={name: one._replace(available=one.allocatable) for name, one in zone.resources.items()}
     )
+
+
+def _at_most(given: ZonedAmounts, taken: dict[int, dict[str, int]]) -> ZonedAmounts:
+    """The part of what a pod has that is taken from zones, and from now on not taken by other pods.
+
+    A report may show less taken than its pods have. If they gave back more than that, taking it again would leave less
+    free than before.
+    """
+    found = {
+        zone: {
+            name: min(-(-size // MILLI) * MILLI if name == CPU else size, taken[zone].get(name, 0))
+            for name, size in own.items()
+        }
+        for zone, own in given.by_zone.items()
+        if zone in taken
+    }
+    for zone, own in found.items():
+        for name, size in own.items():
+            if size:
+                taken[zone][name] -= size
+    return ZonedAmounts.of(found, dict(given.groups))
 
 
 def _add(held: dict[str, Zoned], holder: str, given: Zoned) -> None:
