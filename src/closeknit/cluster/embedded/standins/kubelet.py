@@ -27,7 +27,7 @@ from .pod_plan import Course, course, is_drawn, plan_of
 from .pod_status import PodAddress, container_state, ended, running, termination, waiting
 from .pods_by_node import PodsByNode
 from .settings import DEFAULTS, StandinSettings
-from .zone_admission import admissions, is_admitted, zones_on
+from .zone_admission import admissions, is_admitted, waiting_before, zones_on
 
 KILLED, STOPPED = 137, 143
 FIRST_PAUSE, LONGEST_PAUSE = 10.0, 300.0
@@ -193,7 +193,8 @@ class Kubelet:
         if at > now:
             yield ReconcileAt(at)
             return
-        yield from admissions(zones, self.pods_by_node.pods(store, pod["spec"]["nodeName"]), pod, now)
+        there = self.pods_by_node.pods(store, pod["spec"]["nodeName"])
+        yield from admissions(zones, there, waiting_before(there, pod), now)
 
     def _start(self, key: Key, pod: Raw, life: Life, on: MachineFaults, now: float) -> Iterator[Step]:
         if life.course.start is None:

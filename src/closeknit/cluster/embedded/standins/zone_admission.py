@@ -27,8 +27,7 @@ from ....numa.holding import container_zones, holding_of, put_back
 from ....numa.pod_needs import PodNeeds
 from ....numa.simulated import SimulatedZones
 from ...kinds import POD
-from ...port import Raw, Update
-from ..loop import Step
+from ...port import Raw, Update, Write
 from .children import event, is_deleting, is_ended, phase
 
 
@@ -72,16 +71,19 @@ def _admitted(pod: Raw) -> tuple[str, str, str]:
     return pod["status"]["startTime"], pod["metadata"]["namespace"], pod["metadata"]["name"]
 
 
-def admissions(zones: SimulatedZones, pods: Iterable[Raw], last: Raw, now: float) -> Iterator[Step]:
-    """Admit or refuse this pod of a node, and before it those that were bound before."""
-    there = list(pods)
-    kubelet = kubelet_of(zones, there)
-    for pod in sorted(filter(_waits, there), key=_bound):
-        if _bound(pod) <= _bound(last):
-            yield from _decided(kubelet, zones, pod, now)
+def admissions(zones: SimulatedZones, pods: Iterable[Raw], waiting: Iterable[Raw], now: float) -> Iterator[Write]:
+    """Admit or refuse the waiting ones of a node's pods, in their order."""
+    kubelet = kubelet_of(zones, pods)
+    for pod in waiting:
+        yield from _decided(kubelet, zones, pod, now)
 
 
-def _waits(pod: Raw) -> bool:
+def waiting_before(pods: Iterable[Raw], last: Raw) -> list[Raw]:
+    """This pod of a node, and before it the waiting ones that were bound before."""
+    return sorted((pod for pod in pods if waits(pod) and _bound(pod) <= _bound(last)), key=_bound)
+
+
+def waits(pod: Raw) -> bool:
     return not is_admitted(pod) and not is_ended(pod) and not is_deleting(pod)
 
 
@@ -90,7 +92,7 @@ def _bound(pod: Raw) -> int:
     return int(pod["metadata"]["resourceVersion"])
 
 
-def _decided(kubelet: NodeAdmission, zones: SimulatedZones, pod: Raw, now: float) -> Iterator[Step]:
+def _decided(kubelet: NodeAdmission, zones: SimulatedZones, pod: Raw, now: float) -> Iterator[Write]:
     meta = pod["metadata"]
     shape = core.shape(msgspec.convert(pod["spec"], core.PodSpec))
     demand = PodDemand.of(shape.containers, shape.pod_level)

@@ -9,9 +9,9 @@ with it. The attributes tell which pods it accounts for, and in which zone each 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import Any
 
 from ....dialects.nrt import keys
+from ....dialects.zone_holdings import HeldZones
 from ....model.numa import ReportedPlacement
 from ....model.resources import CPU, show
 from ....numa.admission import NodeAdmission
@@ -21,7 +21,7 @@ from ....numa.managers import MOST_ZONES, OPTION, POLICY, SCOPE
 from ....numa.placement_vector import ContainerName, encoded
 from ....numa.simulated import MAXIMUM, SimulatedZones, is_memory
 from ...kinds import NODE, NODE_TOPOLOGY, POD
-from ...port import Change, Create, Delete, Key, Raw, Update
+from ...port import Change, Create, Delete, Key, Raw, Update, Write
 from ..loop import ReconcileAt, Step
 from ..store import Store
 from .children import owner_reference
@@ -45,7 +45,7 @@ class ZoneExporter:
         if change.kind is POD:
             self.pods_by_node.see(change)
             node = change.object["spec"].get("nodeName", "")
-            changed = node in self._zones and _counts(change.object, change.type) != _counts(change.old, "")
+            changed = node in self._zones and accounted(_left(change)) != accounted(change.old)
             return (node,) if changed else ()
         return self._node_changed(change)
 
@@ -69,14 +69,18 @@ class ZoneExporter:
         if node is None:
             return
         if zones is None:
-            yield from _withdrawn(store, node)
+            yield from withdrawn(node, store.find(NODE_TOPOLOGY, "", key))
         elif zones.delay is not None and not machine(node).is_silent:
             due = self._since.setdefault(key, now) + zones.delay
             if due > now:
                 yield ReconcileAt(due)
                 return
             self._since.pop(key, None)
-            yield from _reported(store, node, zones, self.pods_by_node.pods(store, key))
+            yield from reported(node, zones, self.pods_by_node.pods(store, key), store.find(NODE_TOPOLOGY, "", key))
+
+
+def _left(change: Change) -> Raw | None:
+    return None if change.type == "DELETED" else change.object
 
 
 def _is_back(change: Change) -> bool:
@@ -84,26 +88,23 @@ def _is_back(change: Change) -> bool:
     return change.old is None or (machine(change.old).is_silent and not machine(change.object).is_silent)
 
 
-def _counts(pod: Raw | None, change: str) -> tuple[bool, Any]:
-    """What a report says of a pod."""
-    if pod is None or change == "DELETED" or not is_active(pod):
-        return False, None
-    return True, held_by(pod)
+def accounted(pod: Raw | None) -> HeldZones | None:
+    """What a report says of a pod; None if it does not count it."""
+    return held_by(pod) if pod is not None and is_active(pod) else None
 
 
-def _withdrawn(store: Store, node: Raw) -> Iterator[Step]:
+def withdrawn(node: Raw, found: Raw | None) -> Iterator[Write]:
     """Delete the report of a node that has no zones any more, if it is ours."""
-    found = store.find(NODE_TOPOLOGY, "", node["metadata"]["name"])
     owners = () if found is None else found["metadata"].get("ownerReferences") or ()
     if found is not None and any(one["uid"] == node["metadata"]["uid"] for one in owners):
         yield Delete(Key(NODE_TOPOLOGY, "", found["metadata"]["name"]), uid=found["metadata"]["uid"])
 
 
-def _reported(store: Store, node: Raw, zones: SimulatedZones, pods: Iterable[Raw]) -> Iterator[Step]:
+def reported(node: Raw, zones: SimulatedZones, pods: Iterable[Raw], found: Raw | None) -> Iterator[Write]:
+    """Report the node with these pods, if that differs from the report that was found."""
     active = [pod for pod in pods if is_active(pod)]
     content = _content(zones, kubelet_of(zones, active), active)
     name = node["metadata"]["name"]
-    found = store.find(NODE_TOPOLOGY, "", name)
     if found is None:
         meta = {"name": name, "ownerReferences": [owner_reference(NODE, node, controller=False, block=False)]}
         yield Create(NODE_TOPOLOGY, {**_identity(), "metadata": meta, **content})
