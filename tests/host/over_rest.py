@@ -75,9 +75,9 @@ class Cluster:
 
 
 @asynccontextmanager
-async def cluster(folder: Path) -> AsyncIterator[Cluster]:
+async def cluster(folder: Path, options: ClusterOptions | None = None) -> AsyncIterator[Cluster]:
     with Folder(folder) as own:
-        service = Service(own, ClusterOptions(seed=1))
+        service = Service(own, options or ClusterOptions(seed=1))
         service.cluster.loop.participants[0] = NoControlPlane()
         service.begin()
         await service.serve()

@@ -18,6 +18,7 @@ from ..model.numa import NodeZones
 from ..report.numa_check import NodeAnswer, answer_data, answer_lines, ask
 from .exit_codes import NOT_NOW, YES
 from .jobs import identity_of, jobs_of
+from .numa_simulate import simulate
 from .options import gates_of
 from .output import OUTPUT, emit, write
 
@@ -31,6 +32,9 @@ def command() -> None:
     \b
       closeknit numa check train.yaml --nrt topologies.yaml
     """
+
+
+command.add_command(simulate)
 
 
 @command.command()

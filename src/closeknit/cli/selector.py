@@ -21,14 +21,14 @@ OPTION = click.option(
 )
 
 
-def parse_selector(parts: Sequence[str]) -> dict[str, str]:
+def parse_selector(parts: Sequence[str], what: str = "--selector") -> dict[str, str]:
     labels: dict[str, str] = {}
     for part in (piece.strip() for text in parts for piece in text.split(",")):
         key, equals, value = part.partition("=")
         if not equals or not is_qualified_name(key) or not is_label_value(value):
-            raise refuse(f'"{part}" is not a label', "write KEY=VALUE", what="--selector")
+            raise refuse(f'"{part}" is not a label', "write KEY=VALUE", what=what)
         if labels.setdefault(key, value) != value:
-            raise refuse(f"has two values for {key}", "remove one of them", what="--selector")
+            raise refuse(f"has two values for {key}", "remove one of them", what=what)
     return labels
 
 

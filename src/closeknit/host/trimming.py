@@ -103,6 +103,15 @@ class Trimmer:
         return _of_volume(raw, OF_VOLUMES[kind]) if kind in OF_VOLUMES else raw
 
 
+class Whole(Trimmer):
+    """Objects as they are, without their managed fields, for those who write any of them back."""
+
+    def _trimmed(self, kind: Kind, data: bytes | msgspec.Raw | Raw) -> Raw:
+        raw: Raw = data if isinstance(data, dict) else _whole.decode(data)
+        raw["metadata"].pop("managedFields", None)
+        return raw
+
+
 def _of_volume(raw: Raw, parts: tuple[str, ...]) -> Raw:
     phase = {"phase": raw["status"]["phase"]} if "phase" in raw.get("status", {}) else {}
     meta, spec = raw["metadata"], raw.get("spec", {})
