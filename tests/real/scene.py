@@ -77,10 +77,12 @@ class Scene:
         self._made.append(manifests.address(self.api, made))
         return made
 
-    def nodes(self, racks: int = 2, hosts: int = 4, *, blocks: int = 1, cpu: int = 8) -> list[str]:
+    def nodes(
+        self, racks: int = 2, hosts: int = 4, *, blocks: int = 1, cpu: int = 8, meta: Object | None = None
+    ) -> list[str]:
         """Create nodes such as b1-r2-h3, prefixed with the scene's name, with `cpu` and plenty of memory."""
         names = [
-            self.node(f"b{block}-r{rack}-h{host}", cpu=cpu, wait=False)
+            self.node(f"b{block}-r{rack}-h{host}", cpu=cpu, wait=False, meta=meta)
             for block in range(1, blocks + 1)
             for rack in range(1, racks + 1)
             for host in range(1, hosts + 1)
@@ -89,11 +91,14 @@ class Scene:
             self.await_node(name)
         return names
 
-    def node(self, short: str, *, cpu: int = 8, wait: bool = True) -> str:
+    def node(self, short: str, *, cpu: int = 8, wait: bool = True, meta: Object | None = None) -> str:
+        """Create a node; `meta` has more labels and annotations."""
         block, rack, _ = short.split("-")
         where = {BLOCK: f"{self.name}-{block}", RACK: f"{self.name}-{block}-{rack}", SCENE: self.name}
         size = {"cpu": str(cpu), "memory": "256Gi", "pods": "110"}
         body = node(f"{self.name}-{short}", where, size)
+        for part, more in (meta or {}).items():
+            body["metadata"][part] = {**body["metadata"].get(part, {}), **more}
         body["spec"] = {"taints": [{"key": SCENE, "value": self.name, "effect": "NoSchedule"}]}
         self.of_all(**body)
         if wait:

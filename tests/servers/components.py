@@ -7,7 +7,7 @@ Flags that the test gives come last.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -142,19 +142,28 @@ def scheduler(home: Home) -> Recipe:
 
 
 def kwok(home: Home) -> Recipe:
-    """Leases of 12 s are renewed every 3 s, often enough for the grace period above. With a thousand nodes that is
-    much to write: longer leases, and a longer grace period, are flags away."""
+    files = write_stages(home.folder / "stages")
+    recipe = kwok_command(home.kubeconfig, MANAGED, files)
+    return recipe._replace(command=[*recipe.command, *home.flags.get(KWOK, ())])
+
+
+def kwok_command(kubeconfig: Path, label: tuple[str, str], stages: Iterable[Path]) -> Recipe:
+    """KWOK for the nodes with this label.
+
+    Leases of 12 s are renewed every 3 s, often enough for the grace period above. With a thousand nodes that is much to
+    write: longer leases, and a longer grace period, are flags away.
+    """
     (port,) = free_ports(1)
-    command = home.command(
-        KWOK,
-        f"--kubeconfig={home.kubeconfig}",
+    command = [
+        str(binary(KWOK)),
+        f"--kubeconfig={kubeconfig}",
         "--manage-all-nodes=false",
-        f"--manage-nodes-with-label-selector={'='.join(MANAGED)}",
+        f"--manage-nodes-with-label-selector={'='.join(label)}",
         "--node-lease-duration-seconds=12",
         f"--server-address={HOST}:{port}",
         "--v=WARN",
-        *(f"--config={file}" for file in write_stages(home.folder / "stages")),
-    )
+        *(f"--config={file}" for file in stages),
+    ]
     return Recipe(command, f"http://{HOST}:{port}/healthz")
 
 

@@ -1,0 +1,80 @@
+"""A gang on nodes with NUMA zones, whose simulated kubelets refuse what no zone can hold.
+
+The reports are created after the controller has started. Workers and leader differ in shape and share hosts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from closeknit.observe.pool_form import RACK
+from contract.objects import path
+from servers.manifests import Object
+from servers.zoned import TOPOLOGIES, held_zones, is_refused, zoned_machines, zoned_meta
+
+from .plane import Place
+from .scene import EVENTS, PODS, Scene
+from .test_sets import PART, job_set
+from .work import job, template
+
+WORKERS, ZONE = 32, 8
+LEADER, WORKER = 6, 4
+EXPECTED = "closeknit.dev/numa-zones"
+
+
+@pytest.fixture
+def machines(scene: Scene, tmp_path: Path) -> Iterator[list[str]]:
+    """Two racks of ten hosts with two zones of eight CPUs, each with a report."""
+    with zoned_machines(scene.api, Path(scene.place.kubeconfig), tmp_path):
+        names = scene.nodes(racks=2, hosts=10, cpu=2 * ZONE, meta=zoned_meta())
+        scene.until(lambda: set(names) <= set(reports(scene)), "every node has a report")
+        yield names
+
+
+def reports(scene: Scene) -> dict[str, Object]:
+    return {one["metadata"]["name"]: one for one in scene.api.get(path(TOPOLOGIES)).body["items"]}
+
+
+def guaranteed(cpu: int, **wish: str) -> Object:
+    pod = template(cpu, **wish)
+    amounts = {"cpu": str(cpu), "memory": "1Gi"}
+    pod["spec"]["containers"][0]["resources"] = {"requests": amounts, "limits": amounts}
+    return pod
+
+
+def planned_zones(pod: Object) -> set[str]:
+    return {one["zone"] for one in json.loads(pod["metadata"]["annotations"][EXPECTED])}
+
+
+def free(scene: Scene, nodes: list[str]) -> int:
+    """CPUs that the reports of these nodes show as available."""
+    there = reports(scene)
+    resources = [one for name in nodes for zone in there[name]["zones"] for one in zone["resources"]]
+    return sum(int(one["available"]) for one in resources if one["name"] == "cpu")
+
+
+def test_a_gang_with_a_leader_is_admitted_in_the_zones_of_its_plan(
+    scene: Scene, place: Place, machines: list[str]
+) -> None:
+    quota = [{"name": name, "nominalQuota": "1000Gi"} for name in ("cpu", "memory")]
+    flavors = [{"name": scene.name, "resources": quota}]
+    scene.queue(resourceGroups=[{"coveredResources": ["cpu", "memory"], "flavors": flavors}])
+    scene.submit(job("wide", 1, guaranteed(ZONE + 2, required=RACK)))
+    scene.until(lambda: "NUMA zones" in scene.why("wide"), "no zone has room for the wide pod")
+    scene.delete("batch/v1/jobs", "wide")
+    near = {"required": RACK, "group_name": "gang"}
+    scene.submit(job_set(leader=(1, 1, guaranteed(LEADER, **near)), workers=(1, WORKERS, guaranteed(WORKER, **near))))
+    pods = scene.await_running(WORKERS + 1)
+    assert len(scene.racks([one["spec"]["nodeName"] for one in pods])) == 1
+    hosts = {part: {one["spec"]["nodeName"] for one in scene.pods(f"{PART}={part}")} for part in ("leader", "workers")}
+    assert hosts["leader"] <= hosts["workers"]
+    assert [one["metadata"]["name"] for one in scene.all(PODS) if is_refused(one)] == []
+    assert [one["message"] for one in scene.all(EVENTS) if one["reason"] == "TopologyAffinityError"] == []
+    got = {one["metadata"]["name"]: {f"node-{zone}" for zone in held_zones(one).values()} for one in pods}
+    assert got == {one["metadata"]["name"]: planned_zones(one) for one in pods}
+    used = WORKERS * WORKER + LEADER
+    scene.until(lambda: free(scene, machines) == len(machines) * 2 * ZONE - used, "the reports count the gang")
