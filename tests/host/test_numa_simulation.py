@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+import pytest
+
+from closeknit.cli.numa_simulate import install
+from closeknit.cli.target import NoCluster
 from closeknit.cluster.embedded.standins.settings import StandinSettings
 from closeknit.cluster.kinds import EVENT, NODE_TOPOLOGY, POD
 from closeknit.cluster.kube.client import Client
@@ -17,6 +22,7 @@ from host.over_rest import Cluster, cluster
 from host.zoned_nodes import node, pod
 
 UNREPORTED = {"zones": 2, "policy": "single-numa-node", "exporter": "never"}
+HOSTNAME = "kubernetes.io/hostname=n1"
 NEVER = 1e9
 
 
@@ -82,3 +88,34 @@ def refusals(there: Cluster) -> list[dict[str, dict[str, str]]]:
 def free(there: Cluster) -> list[str]:
     zones = [zone for report in there.all(NODE_TOPOLOGY) for zone in report["zones"]]
     return [one["available"] for zone in zones for one in zone["resources"] if one["name"] == "cpu"]
+
+
+def test_the_command_tells_what_it_does_and_stops_cleanly(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with stage(tmp_path) as there:
+            for name in ("a", "b", "c"):
+                there.create(pod(name, 3, nodeName="n1"))
+            words = ("-m", "closeknit", "numa", "simulate", "--kubeconfig", str(there.kubeconfig), "--nodes", HOSTNAME)
+            process = await asyncio.create_subprocess_exec(sys.executable, *words, stderr=asyncio.subprocess.PIPE)
+            assert process.stderr is not None
+            await there.until(lambda: refusals(there))
+            process.terminate()
+            said = (await process.stderr.read()).decode()
+            assert await process.wait() == 0
+            assert "simulating 1 node, 1 of them with NUMA zones" in said
+            assert "node n1 refuses pod default/c: TopologyAffinityError: Resources cannot be allocated" in said
+            assert said.splitlines()[-1].endswith("stopped")
+            assert "warning" not in said.lower()
+
+    asyncio.run(check())
+
+
+def test_a_stage_is_installed_only_where_kwok_reads_stages_from_the_server(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with stage(tmp_path) as there:
+            with pytest.raises(
+                NoCluster, match="does not serve KWOK's kind Stage; start KWOK with --enable-crds=Stage"
+            ):
+                await install(read_config([there.kubeconfig]))
+
+    asyncio.run(check())

@@ -87,14 +87,15 @@ def simulate(
     labels = parse_selector([nodes], "--nodes")
     cluster = cluster_of(kubeconfig, context, "numa simulate")
     if install_stage:
-        return asyncio.run(_install(cluster))
+        return asyncio.run(install(cluster))
     from .controlling import log_to_stderr
 
     log_to_stderr(log_level)
     sys.exit(asyncio.run(_live(cluster, labels, delay)))
 
 
-async def _install(cluster: Config) -> int:
+async def install(cluster: Config) -> int:
+    """Apply the Stage, where KWOK reads its stages from the server."""
     import yaml
 
     from ..cluster.errors import NotFound

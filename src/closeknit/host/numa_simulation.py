@@ -25,6 +25,7 @@ from ..cluster.kinds import EVENT, NODE, NODE_TOPOLOGY, POD
 from ..cluster.kube.client import Client
 from ..cluster.kube.unreachable import Unreachable
 from ..cluster.port import Change, Create, Raw, Update, Write
+from ..model.number import number_of
 from .informers import InformerSet
 from .simulated_nodes import SimulatedNodes
 from .trimming import Whole
@@ -173,7 +174,8 @@ class NumaSimulation:
 
     async def _tell_progress(self) -> None:
         zones = self.nodes.zones.values()
-        log.info("simulating %d nodes, %d of them with NUMA zones", len(zones), sum(1 for one in zones if one))
+        zoned = sum(1 for one in zones if one is not None)
+        log.info("simulating %s, %d of them with NUMA zones", number_of(len(zones), "node"), zoned)
         told = Counter[str]()
         while True:
             await asyncio.sleep(NEWS)
