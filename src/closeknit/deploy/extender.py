@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from .accounts import bound_account
 from .marks import NAMESPACE
 from .rbac import EXTENDER, Raw
 
@@ -52,25 +53,6 @@ def scheduler_configuration(where: ExtenderUrl) -> str:
     return CONFIGURATION.format(url=where.url, tls=tls if where.is_tls else "")
 
 
-def permissions(namespace: str = NAMESPACE) -> list[dict[str, Any]]:
+def permissions(namespace: str = NAMESPACE) -> list[Raw]:
     """An account with a ClusterRole that holds exactly what the extender does."""
-    group = "rbac.authorization.k8s.io"
-    account: Raw = {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": {"name": NAME, "namespace": namespace},
-    }
-    role: Raw = {
-        "apiVersion": f"{group}/v1",
-        "kind": "ClusterRole",
-        "metadata": {"name": NAME},
-        "rules": [one.rule() for one in EXTENDER],
-    }
-    binding: Raw = {
-        "apiVersion": f"{group}/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": NAME},
-        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": NAME},
-        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": namespace}],
-    }
-    return [account, role, binding]
+    return bound_account(NAME, namespace, EXTENDER)

@@ -6,14 +6,10 @@ sets it, and the Stage starts only pods that have it.
 
 from __future__ import annotations
 
-from typing import Any
-
-from ..cluster import kinds
 from ..cluster.kinds import Kind
-from . import kinds as server
-from .kinds import CRD
+from .accounts import bound_account
 from .marks import NAMESPACE
-from .rbac import FOLLOW, READ, Grant, Raw
+from .rbac import SIMULATION, Raw
 
 NAME = "closeknit-numa-simulate"
 STAGE = Kind("kwok.x-k8s.io", "v1alpha1", "Stage", "stages", False)
@@ -80,29 +76,6 @@ spec:
       {{ end }}
 """
 
-SIMULATION: tuple[Grant, ...] = (
-    Grant((kinds.NODE,), FOLLOW, "which nodes are simulated, and their zones"),
-    Grant((kinds.POD,), READ, "which pods wait for admission; whether a write whose answer was lost was made"),
-    Grant((kinds.POD,), ("update",), "admit or refuse a pod, as its kubelet would", "status"),
-    Grant((kinds.NODE_TOPOLOGY,), (*READ, "create", "update", "delete"), "the reports of simulated nodes"),
-    Grant((kinds.EVENT,), ("create",), "events about refused pods"),
-    Grant((CRD,), FOLLOW, "notice that the definition of NodeResourceTopology is added or removed"),
-)
-
-
-def permissions(namespace: str = NAMESPACE) -> list[dict[str, Any]]:
-    """An account with a ClusterRole that holds exactly what the simulation does."""
-    account = {"name": NAME, "namespace": namespace}
-    role, binding = server.CLUSTER_ROLE, server.CLUSTER_ROLE_BINDING
-    reference = {"apiGroup": role.group, "kind": role.kind, "name": NAME}
-    rules = [one.rule() for one in SIMULATION]
-    subject = {"kind": kinds.SERVICE_ACCOUNT.kind, **account}
-    return [
-        _object(kinds.SERVICE_ACCOUNT, account),
-        _object(role, {"name": NAME}, rules=rules),
-        _object(binding, {"name": NAME}, roleRef=reference, subjects=[subject]),
-    ]
-
-
-def _object(kind: Kind, meta: Raw, **content: Any) -> Raw:
-    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": meta, **content}
+def permissions(namespace: str = NAMESPACE) -> list[Raw]:
+    """An account with exactly these permissions."""
+    return bound_account(NAME, namespace, SIMULATION)

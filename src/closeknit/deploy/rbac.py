@@ -7,7 +7,8 @@ without reading them, besides the ConfigMaps of host files.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 from ..cluster import kinds
@@ -153,6 +154,16 @@ EXTENDER: tuple[Grant, ...] = (
 )
 """The ClusterRole of `closeknit extender`, which runs under an account of its own."""
 
+SIMULATION: tuple[Grant, ...] = (
+    Grant((kinds.NODE,), FOLLOW, "which nodes are simulated, and their zones"),
+    Grant((kinds.POD,), READ, "which pods wait for admission; whether a write whose answer was lost was made"),
+    Grant((kinds.POD,), ("update",), "admit or refuse a pod, as its kubelet would", "status"),
+    Grant((kinds.NODE_TOPOLOGY,), (*READ, "create", "update", "delete"), "the reports of simulated nodes"),
+    Grant((kinds.EVENT,), ("create",), "events about refused pods"),
+    Grant((CRD,), FOLLOW, "notice that the definition of NodeResourceTopology is added or removed"),
+)
+"""The same for `closeknit numa simulate`."""
+
 METRICS_PATHS = ("/metrics",)
 READER_PATHS = ("/closeknit/decisions", "/closeknit/config")
 """What the ClusterRoles closeknit-metrics-reader and closeknit-reader permit to get, on the controller's port."""
@@ -231,11 +242,16 @@ def page() -> str:
         for role in TENANT_ROLES
         for grant in role.grants
     ]
-    extender = [
+    extender, simulation = _rows(EXTENDER), _rows(SIMULATION)
+    parts = (_HEAD, rows, _EXTENDER, extender, _SIMULATION, simulation, _READING, _TENANTS, tenants, _OVERRIDE, ("",))
+    return "\n".join(chain.from_iterable(parts))
+
+
+def _rows(grants: Iterable[Grant]) -> list[str]:
+    return [
         f"| {', '.join(f'`{one}`' for one in names(grant))} | {', '.join(grant.verbs)} | {grant.reason} |"
-        for grant in EXTENDER
+        for grant in grants
     ]
-    return "\n".join([*_HEAD, *rows, *_EXTENDER, *extender, *_READING, *_TENANTS, *tenants, *_OVERRIDE, ""])
 
 
 def names(grant: Grant) -> Iterator[str]:
@@ -262,6 +278,15 @@ _EXTENDER = (
     "## The extender",
     "",
     "`closeknit extender` needs only these, in every namespace; `closeknit extender --print-rbac` prints the objects.",
+    "",
+    "| what | verbs | why |",
+    "| --- | --- | --- |",
+)
+_SIMULATION = (
+    "",
+    "## The simulation of NUMA zones",
+    "",
+    "`closeknit numa simulate` needs only these, in every namespace; `--print-rbac` prints the objects.",
     "",
     "| what | verbs | why |",
     "| --- | --- | --- |",
