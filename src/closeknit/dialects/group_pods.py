@@ -16,6 +16,7 @@ from ..model.pod_rules import PodKind
 from ..model.request import PodSet
 from ..model.shape import Shape
 from .field import Field
+from .numa_policy import read_policy
 from .pod_rules import with_rules
 from .pod_template import read_shape
 
@@ -50,7 +51,9 @@ def _read_pod(pod: Field) -> GroupPod | None:
     if (leaves and not node) or pod.at("status", "phase").text() in ENDED:
         return None
     shape, key, labels = read_shape(pod.at("spec")), key_of(pod), pod.at("metadata", "labels").strings()
-    return None if shape is None else GroupPod(key, labels, _ruled(shape, key, labels, pod), node, leaves)
+    if shape is None:
+        return None
+    return GroupPod(key, labels, _ruled(read_policy(shape, pod), key, labels, pod), node, leaves)
 
 
 def _ruled(shape: Shape, key: str, labels: Mapping[str, str], pod: Field) -> Shape:

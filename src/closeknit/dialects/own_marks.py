@@ -6,6 +6,7 @@
                  closeknit.dev/fail-after: 30s       they fail after this time, unless they exit before
                  closeknit.dev/hostfile:   openmpi   a ConfigMap with host files; also on the job
                  closeknit.dev/placement-order:  spread    and others on how to place; see `kueue/per_replica`
+                 closeknit.dev/numa-policy: restricted     how its NUMA zones are aligned; see `numa_policy`
     on a node    closeknit.dev/failed:  "true"       the machine is down: no heartbeat, and its pods are lost
                  closeknit.dev/cut-off: "true"       its pods run on, but it reports nothing until it is back
                  closeknit.dev/slow:    "2.0"        its pods take twice as long
@@ -31,6 +32,8 @@ NUMA = PREFIX + "numa"
 PER_REPLICA, SPREAD = PREFIX + "podset-per-replica", PREFIX + "podset-spread-topology"
 ORDER = PREFIX + "placement-order"
 """How pods are placed; `kueue/per_replica` reports mistakes in the values."""
+NUMA_POLICY = PREFIX + "numa-policy"
+"""How pods are aligned on NUMA zones; see `numa_policy`."""
 
 HOSTFILE = PREFIX + "hostfile"
 HOSTFILES = {"openmpi": ("hostfile", "rankfile"), "torchrun": ("torchrun",)}
@@ -85,6 +88,7 @@ OF_PODS: Readers = {
     EXIT_CODE: exit_code,
     PER_REPLICA: str,
     SPREAD: str,
+    NUMA_POLICY: str,
 }
 OF_NODES: Readers = {FAILED: _switch, CUT_OFF: _switch, SLOW: slowness, NUMA: str}
 WRITTEN = tuple(

@@ -19,6 +19,7 @@ from . import core
 from .field import Field, shown
 from .known_fields import CONTAINER, NEEDS, POD_SPEC
 from .node_choice import check_choice
+from .numa_policy import with_policy
 from .pod_choice import check_pod_choice
 from .pod_rules import with_rules
 
@@ -36,12 +37,13 @@ SLIP = 0.9
 
 
 def read_template(template: Field) -> Shape | None:
-    """The shape of pods of this template, with its rules about other pods."""
-    shape = read_shape(template.at("spec"))
+    """The shape of pods of this template, with its rules about other pods and its policy about NUMA zones."""
+    shape, metadata = read_shape(template.at("spec")), template.at("metadata")
     if shape is None or not isinstance(template.at("spec").value, dict):
         return shape
+    shape = with_policy(shape, metadata.at("annotations").strings())
     try:
-        return with_rules(shape, NAMESPACE, template.at("metadata", "labels").strings(), template.at("spec").value)
+        return with_rules(shape, NAMESPACE, metadata.at("labels").strings(), template.at("spec").value)
     except msgspec.ValidationError as error:
         template.at("spec").wrong(f"cannot be read: {error}", "write the fields as the API has them")
         return None

@@ -18,6 +18,7 @@ from .quantity import INT64_MAX
 from .resources import PODS, Resources
 
 if TYPE_CHECKING:
+    from .numa import TopologyPolicy
     from .pod_rules import PodKind, PodRules
 
 Operator = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
@@ -141,7 +142,7 @@ class Shape:
     `requests` is the total of one pod. `containers` are its containers in start order: init containers and sidecars as
     listed, then the others. `overhead` and `pod_level` are the pod's own overhead and pod-level resources. `clear_of`
     are the maintenance windows that its pods are sure not to reach. `rules` are what the pods ask of other pods; None
-    if they ask for nothing.
+    if they ask for nothing. `numa_policy` is how its pods ask to be aligned on NUMA zones, whatever their node does.
     """
 
     requests: Amounts
@@ -154,6 +155,7 @@ class Shape:
     pod_level: Needs | None = None
     clear_of: tuple[Taint, ...] = ()
     rules: PodRules | None = None
+    numa_policy: TopologyPolicy | None = None
     kind: PodKind | None = field(default=None, compare=False)
     _hash: int = field(init=False, repr=False, compare=False)
     _plain: Shape | None = field(init=False, repr=False, compare=False)
@@ -162,7 +164,7 @@ class Shape:
 
     def __post_init__(self) -> None:
         choice = (self.selector, self.tolerations, self.required, self.preferred, self.clear_of, self.rules)
-        needs = (self.requests, self.containers, self.overhead, self.pod_level)
+        needs = (self.requests, self.containers, self.overhead, self.pod_level, self.numa_policy)
         object.__setattr__(self, "_hash", hash((choice, needs)))
         object.__setattr__(self, "_plain", None)
         charge = Charge(sorted_amounts({**dict(self.requests), PODS: 1}))
@@ -180,7 +182,8 @@ class Shape:
     def plain(self) -> Shape:
         """The shape reduced to the sum of its requests: the cache key where containers do not matter."""
         if self._plain is None:
-            summed = replace(self, containers=_as_one(self.requests), overhead=(), pod_level=None)
+            whole = _as_one(self.requests)
+            summed = replace(self, containers=whole, overhead=(), pod_level=None, numa_policy=None)
             object.__setattr__(self, "_plain", self if summed == self else summed)
         assert self._plain is not None
         return self._plain

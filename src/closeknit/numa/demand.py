@@ -7,11 +7,12 @@ sidecars keep what they have while the init containers after them run.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..model.container import Amounts, Container, Kind, Needs, QoS, qos_class
 from ..model.numa import TopologyPolicy
 from ..model.resources import CPU, MEMORY
+from ..model.shape import Shape
 from .resource_kinds import is_native
 
 MILLI = 1000
@@ -44,6 +45,15 @@ class PodDemand:
     ) -> PodDemand:
         every = tuple(containers)
         return cls(every, pod_level, qos_class(every, pod_level), managed, policy)
+
+    @classmethod
+    def of_shape(cls, shape: Shape) -> PodDemand:
+        return cls.of(shape.containers, shape.pod_level, policy=shape.numa_policy)
+
+    @property
+    def of_kubelet(self) -> PodDemand:
+        """What the kubelet sees of it: nothing of the pod's own policy."""
+        return self if self.policy is None else replace(self, policy=None)
 
     @property
     def is_pinned(self) -> bool:

@@ -39,7 +39,7 @@ class NodeAnswer:
 def ask(node: NodeZones, pods: PodSet) -> NodeAnswer:
     """Let a node admit the pods of a pod set, one after another."""
     kubelet = reported_admission(node)
-    demand = PodDemand.of(pods.shape.containers, pods.shape.pod_level)
+    demand = PodDemand.of_shape(pods.shape)
     verdicts: list[Verdict] = []
     for number in range(pods.count):
         verdicts.append(kubelet.admit(str(number), demand))

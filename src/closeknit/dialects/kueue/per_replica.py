@@ -18,6 +18,7 @@ from ...model.gates import Gates
 from ...model.label_names import is_qualified_name
 from ...model.mistake import Mistake
 from ...model.request import AUTO, Constraint, Order, Ranks, Replicas
+from ..numa_policy import policy_mistakes
 from ..own_marks import ORDER, PER_REPLICA, SPREAD
 from . import keys
 from .topology_request import AnnotationError
@@ -54,10 +55,12 @@ def _size(count: int, ranks: Ranks) -> int:
 
 
 def own_mistakes(notes: Annotations, count: int, ranks: Ranks, gates: Gates, at: str = "") -> list[Mistake]:
-    """What is wrong with these annotations; nothing while the gate is off, since they are not read then."""
+    """What is wrong with annotations of ours; nothing while their gates are off, since they are not read then."""
+    found = policy_mistakes(notes, gates, at)
     if "PlacementPerReplica" not in gates:
-        return []
+        return found
     return [
+        *found,
         *order_mistakes(notes, gates, at),
         *_values(notes, at),
         *_replicas(notes, count, ranks, at),

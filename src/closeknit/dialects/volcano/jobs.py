@@ -15,6 +15,7 @@ from ...model.shape import Requirement
 from ...model.topology import ListedTopology
 from ..field import Field
 from ..group_pods import GroupPod, key_of, read_pods
+from ..numa_policy import read_policy
 from ..pod_template import read_shape
 from ..strictness import READ, UNUSED, Tree, check_fields
 from . import keys, network_topology
@@ -102,6 +103,7 @@ def _planned(name: str, task: Field, namespace: str, job: str) -> list[GroupPod]
         partitions.wrong(f"is {partitions.value}", f"at most {MOST_GROUPS} groups are supported")
         return []
     shape, labels = read_shape(template.at("spec")), template.at("metadata", "labels").strings()
+    shape = None if shape is None else read_policy(shape, template)
     size = task.at("partitionPolicy", "partitionSize").count(1, least=1)
     own = [{**labels, keys.TASK: name, keys.PARTITION: str(number // size)} for number in range(replicas)]
     return [GroupPod(f"{namespace}/{job}-{name}-{at}", one, shape) for at, one in enumerate(own) if shape is not None]

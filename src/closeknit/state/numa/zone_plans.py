@@ -105,7 +105,7 @@ class ZonePlans:
         if known is None:
             if len(self._demands) > 4096:
                 self._demands.clear()
-            known = self._demands[shape] = PodDemand.of(shape.containers, shape.pod_level)
+            known = self._demands[shape] = PodDemand.of_shape(shape)
         return known
 
     # What is observed

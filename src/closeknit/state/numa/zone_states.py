@@ -76,7 +76,7 @@ class ZoneStates:
         """How many pods the kubelets of these rows admit one after another, in these states."""
         demand = self.demand_of(shape)
         pods = self.admissions.counts(zones, demand, at_most)
-        paused = self._paused.get(demand)
+        paused = self._paused.get(demand.of_kubelet)
         if paused:
             pods[np.isin(rows, list(paused))] = 0
         return pods

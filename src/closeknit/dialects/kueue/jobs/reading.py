@@ -17,6 +17,7 @@ from ..topology_request import Grouped, grouped
 from ..validation import elastic_mistakes, is_elastic
 from .identity import ObjectIdentity
 from .kinds import KINDS, JobKind
+from .kinds.pod import template_of
 from .names import workload_name
 from .pods import group_name, group_templates, is_of_daemon_set, is_waiting, lone_pod, pod_group
 from .queueing_options import UNKNOWN, QueueingOptions, of_job, of_workload
@@ -148,7 +149,7 @@ def _read_entry(members: Sequence[ObjectIdentity], gates: Gates, checks: Checks,
         check_pod(first.field, gates)
         name = workload_name("Pod", "", first.name, first.uid)
         standing = of_job(first.field, first.field, [first.field])
-        jobs = [_job(first, lone_pod(first, gates), name, standing, {MAIN: _spec_only(first.field)})]
+        jobs = [_job(first, lone_pod(first, gates), name, standing, {MAIN: template_of(first.field.mapping())})]
     elif key == WORKLOAD:
         check_fields(first.field, first.kind)
         if key in checks:
@@ -190,7 +191,7 @@ def _read_group(pods: Sequence[ObjectIdentity], gates: Gates) -> Reading:
         name,
         order=tuple(one.name for one, _ in sets),
         standing=of_job(first, first, [first]),
-        templates={role: _spec_only(pod) for role, pod in group_templates(pods).items()} if waiting else {},
+        templates={role: template_of(pod.mapping()) for role, pod in group_templates(pods).items()} if waiting else {},
     )
     return _reading(pods, [job] if waiting else [], f"Pod group {name}")
 
@@ -306,11 +307,6 @@ def _job(
     return GivenJob(
         where, identity.kind, identity.namespace, name, request, workload, unranked, order, standing, templates
     )
-
-
-def _spec_only(pod: Field) -> dict[str, Any]:
-    """A pod as a template, without the fields that are specific to this pod."""
-    return {"spec": pod.at("spec").value}
 
 
 def _key(identity: ObjectIdentity) -> tuple[str, str]:

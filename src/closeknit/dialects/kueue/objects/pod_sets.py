@@ -15,11 +15,13 @@ from typing import Any
 
 import msgspec
 
+from ....model.numa import TopologyPolicy
 from ....model.request import PodSet, Request
 from ....model.resources import amounts
 from ....model.shape import Shape
 from ....model.workload import WorkloadPodSet
 from ... import core
+from ...numa_policy import own_policy
 from ...pod_rules import with_rules
 from ..keys import MAIN
 from ..per_replica import with_own_keys
@@ -91,9 +93,10 @@ def _part(wire: WirePodSet, pod: TemplatePod) -> WorkloadPodSet:
 
 
 def _template_pod(template: dict[str, Any], namespace: str) -> TemplatePod:
-    """One pod of a template. Its labels are its own; everything else is shared with templates of equal spec."""
-    labels = tuple(sorted(_meta(template).labels.items()))
-    return _labelled_pod(_encode(template.get("spec") or {}), namespace, labels)
+    """One pod of a template. Its labels and policy are its own; the rest is shared with templates of equal spec."""
+    meta = _meta(template)
+    labels, policy = tuple(sorted(meta.labels.items())), own_policy(meta.annotations)
+    return _labelled_pod(_encode(template.get("spec") or {}), namespace, labels, policy)
 
 
 def _meta(template: dict[str, Any]) -> WireMeta:
@@ -101,12 +104,13 @@ def _meta(template: dict[str, Any]) -> WireMeta:
 
 
 @lru_cache(maxsize=KEPT)
-def _labelled_pod(text: bytes, namespace: str, labels: tuple[tuple[str, str], ...]) -> TemplatePod:
+def _labelled_pod(
+    text: bytes, namespace: str, labels: tuple[tuple[str, str], ...], policy: TopologyPolicy | None
+) -> TemplatePod:
     pod = _pod(text)
+    shape = pod.shape if policy is None else replace(pod.shape, numa_policy=policy)
     try:
-        return replace(
-            pod, shape=with_rules(pod.shape, namespace, dict(labels), without_nulls(msgspec.json.decode(text)))
-        )
+        return replace(pod, shape=with_rules(shape, namespace, dict(labels), without_nulls(msgspec.json.decode(text))))
     except msgspec.ValidationError as error:
         raise Unreadable(str(error)) from error
 

@@ -24,6 +24,7 @@ from .....dialects.kueue.validation import (
     group_mistakes,
     template_mistakes,
 )
+from .....dialects.numa_policy import policy_mistakes
 from .....model.gates import Gates
 from .....model.shape import whole_number
 from ....kinds import BY_NAME, JOB, POD, TRAIN_JOB, WORKLOAD, Kind
@@ -83,6 +84,7 @@ def _check_topology(store: Store, gates: Gates, kind: Kind, new: Field) -> None:
         annotations = new.at("metadata", "annotations")
         if "TopologyAwareScheduling" in gates:
             new.report.add(template_mistakes(annotations.strings(), gates, annotations.path))
+            new.report.add(policy_mistakes(annotations.strings(), gates, annotations.path))
         return
     found = KINDS.get((kind.group, kind.kind))
     body = _body(store, kind, new)

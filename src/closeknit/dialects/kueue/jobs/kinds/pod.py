@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from .....model.gates import Gates
 from ....core import PodSpec, plain_shape
+from ....own_marks import NUMA_POLICY
 from ....served import Kind
 from ... import keys
 from ...objects.wire import convert
@@ -80,8 +81,10 @@ def doomed(raw: Raw, reason: str, message: str, stamp: str) -> Raw:
 
 
 def template_of(raw: Raw) -> Raw:
-    """A pod as a template, without the fields that are specific to this pod."""
-    return {"spec": mapping(raw, "spec")}
+    """A pod as a template, without the fields that are specific to this pod; its Workload has no other annotations."""
+    policy = at(raw, "metadata", "annotations", NUMA_POLICY)
+    kept = {} if policy is None else {"metadata": {"annotations": {NUMA_POLICY: policy}}}
+    return {**kept, "spec": mapping(raw, "spec")}
 
 
 def form_of(raw: Raw, name: str = MAIN, count: int = 1) -> PodSetForm:
