@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..state.table import BoolArray, IntArray
-from .tally import LevelColumns
+from .order import first, ordered
+from .tally import CostOf, LevelColumns
 
 SMALL = 2048
 """Up to this many counts, sorting is faster than a histogram."""
@@ -34,7 +35,9 @@ class DomainShare(NamedTuple):
 NOTHING = DomainShare(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
 
-def fill(count: IntArray, tie: IntArray, need: int, ascending: bool, tight: bool = True) -> DomainShare | None:
+def fill(
+    count: IntArray, tie: IntArray, need: int, ascending: bool, tight: bool = True, cost: CostOf | None = None
+) -> DomainShare | None:
     """Spread `need` over domains that hold `count` each; None if they cannot hold it.
 
     Descending, fill([4, 2, 3, 2], need=6) gives 4 to the first and 2 to the second: the 3 would hold it too, but 2 is
@@ -48,14 +51,14 @@ def fill(count: IntArray, tie: IntArray, need: int, ascending: bool, tight: bool
     value, before = edge
     better = np.flatnonzero((count < value) & (count > 0) if ascending else count > value)
     equal = np.flatnonzero(count == value)
-    if tie is not count and len(equal) > 1:
-        equal = equal[np.argsort(tie[equal], kind="stable")]
     left = need - before
     whole = (left - 1) // value
+    if len(equal) > 1 and (tie is not count or cost is not None):
+        equal = equal[ordered([tie], equal, cost if whole + 1 < len(equal) else None)]
     left -= whole * value
     last = int(equal[whole])
     if tight and not ascending and left < value:
-        tighter = _tightest(count, tie, left, value)
+        tighter = _tightest(count, tie, left, value, cost)
         last = last if tighter is None else tighter
     at = np.concatenate((better, equal[:whole], (last,)))
     amount = count[at]
@@ -84,13 +87,10 @@ def _edge(count: IntArray, need: int, ascending: bool) -> tuple[int, int] | None
     return value, int(running[step] - sums[value])
 
 
-def _tightest(count: IntArray, tie: IntArray, need: int, below: int) -> int | None:
+def _tightest(count: IntArray, tie: IntArray, need: int, below: int, cost: CostOf | None) -> int | None:
     """The first of the tightest domains that hold `need`, among those with less room than `below`."""
-    able = np.flatnonzero((count >= need) & (count < below))
-    if not len(able):
-        return None
-    able = able[count[able] == count[able].min()]
-    return int(able[np.argmin(tie[able])])
+    found = first([count, tie], (count >= need) & (count < below), cost)
+    return None if found < 0 else found
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,7 @@ def one_domain(problem: Problem, level: LevelColumns) -> int:
     if leaders and level.leader is not None:
         able &= level.leader >= leaders
     if problem.search.ascending:
-        return first(leader_keys(level, ascending=True), able)
+        return first(leader_keys(level, ascending=True), able, level.cost)
     if level.score is not None:
         everywhere = np.ones(len(able), dtype=np.bool_)
         top = first(leader_keys(level, ascending=False), able if problem.search.bound else everywhere)
@@ -110,8 +110,8 @@ def one_domain(problem: Problem, level: LevelColumns) -> int:
             return -1
         able &= level.score == level.score[top]
     if problem.search.roomiest:
-        return first([-level.slices_beside, -level.pods_beside], able)
-    return first([level.slices_beside, level.pods_beside], able)
+        return first([-level.slices_beside, -level.pods_beside], able, level.cost)
+    return first([level.slices_beside, level.pods_beside], able, level.cost)
 
 
 def spread(problem: Problem, number: int) -> Spread | Reason:
@@ -119,7 +119,7 @@ def spread(problem: Problem, number: int) -> Spread | Reason:
     level, search, need = problem.tally.levels[number], problem.search, problem.slices
     size = search.slicing.size
     if problem.plain:
-        share = fill(level.slices, level.pods, need, search.ascending, search.tight)
+        share = fill(level.slices, level.pods, need, search.ascending, search.tight, level.cost)
         if share is None:
             return no_room(problem, int(level.slices.sum()))
         return Spread.of(number, share, None, size)
@@ -139,7 +139,7 @@ def _spread_list(problem: Problem, level: LevelColumns) -> IntArray | Reason:
     ascending, tight = problem.search.ascending, problem.search.tight
     leaders, need = problem.leaders, problem.slices
     everything = room_of(level, slice(None), True)
-    rest = ordered(leader_keys(level, ascending))
+    rest = ordered(leader_keys(level, ascending), cost=level.cost)
     rest = prioritised(rest, everything, need, leaders)
     taken = rest[:0]
     if leaders:
@@ -154,7 +154,7 @@ def _spread_list(problem: Problem, level: LevelColumns) -> IntArray | Reason:
     if need <= 0 and len(taken):
         return taken
     rest = np.sort(rest)
-    rest = rest[ordered(plain_keys(level, ascending), rest)]
+    rest = rest[ordered(plain_keys(level, ascending), rest, level.cost)]
     listed = everything.listed(rest)
     running = np.cumsum(listed.count)
     last = int(np.searchsorted(running, need))
@@ -183,9 +183,10 @@ def _fewest_children(problem: Problem, chosen: Spread) -> Spread:
     if problem.plain:
         slices = level.slices[pool]
         tie = slices if level.pods is level.slices else level.pods[pool]
-        share = fill(slices, tie, problem.slices, search.ascending, search.tight)
+        cost = level.cost_at(pool)
+        share = fill(slices, tie, problem.slices, search.ascending, search.tight, cost)
     else:
-        order = ordered(plain_keys(level, search.ascending), pool)
+        order = ordered(plain_keys(level, search.ascending), pool, level.cost)
         holds = room_of(level, pool, True)
         share = fill_in_order(order, holds, problem.slices, problem.leaders, search.tight)
     if share is None:
@@ -235,6 +236,7 @@ def _divide_all(
     owner = np.repeat(np.arange(len(parents)), np.diff(np.append(starts, len(pool))))
     pods = -level.pods[pool] if roomiest else level.pods[pool]
     keys = [owner, pods] if level.score is None else [owner, -level.score[pool], pods]
+    keys += [] if level.cost is None else [level.cost(pool)]
     order = np.lexsort(tuple(reversed(keys)))
     pool, count = pool[order], level.pods[pool[order]] // chunk
     running = np.cumsum(count)
@@ -251,7 +253,7 @@ def divide_one(
     problem: Problem, level: LevelColumns, kids: IntArray, pods: int, leaders: int, chunk: int
 ) -> DomainShare | None:
     """Divide one domain's share among its children, with the leader if it is here."""
-    order = ordered(plain_keys(level, problem.search.ascending), kids)
+    order = ordered(plain_keys(level, problem.search.ascending), kids, level.cost)
     holds = room_of(level, kids, by_slices=False).chunked(chunk)
     return fill_in_order(order, holds, pods // chunk, leaders, problem.search.tight)
 

@@ -6,7 +6,7 @@ The policy's `fit` counts pods on a node; this module caches the column and reco
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from .filters.pod_filter import PodFilter
 from .filters.spread import SPREAD, SpreadLimits
 from .match import ABSENT, OUTSIDE, PASSES, SCATTERED, UNFIT, CauseArray, NodeMatch
 from .policy import FitColumn, Policy
-from .zones import ZoneCause, zone_causes
+from .zones import ZoneCause, costs, zone_causes
 
 
 class Fit:
@@ -61,6 +61,16 @@ class Fit:
         """The states of the NUMA zones of these rows in that view; None where zones are known of no node."""
         zones = self.snapshot.zones
         return None if zones is None else zones.on(rows, "room" if self.policy.empty else "now")
+
+    @property
+    def zone_cost(self) -> Callable[[IntArray], IntArray] | None:
+        """What a pod costs in the NUMA zones of leaves; None where that makes no difference."""
+        by_totals = self.policy.by_sums(self.snapshot) or not self.snapshot.tree.one_node_a_leaf
+        return None if by_totals else self._zone_cost
+
+    def _zone_cost(self, leaves: IntArray) -> IntArray:
+        zones = self.zones(self.snapshot.first_rows(leaves))
+        return np.zeros(len(leaves), dtype=np.int64) if zones is None else costs(self.snapshot, self.shape, zones)
 
     @property
     def passing_view(self) -> IntArray:

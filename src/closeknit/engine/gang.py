@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from operator import itemgetter
 
@@ -24,6 +24,7 @@ from .policy import Policy
 from .ruled import homes, is_ruled, place_ruled
 from .slicing import LevelSearch, search
 from .tally import Tally, tally_of
+from .zones import stricter
 
 
 def place_gang(asked: GangRequest) -> Spread | Reason:
@@ -71,6 +72,38 @@ def _inside(asked: GangRequest) -> GangRequest:
 
 
 def _place_by_counts(asked: GangRequest) -> Spread | Reason:
+    """Leaves for the gang; of those that serve, hosts where each pod gets the fewest NUMA zones."""
+    placed = _place_as_asked(asked)
+    return placed if isinstance(placed, Reason) else next(_aligned(asked, placed), placed)
+
+
+def _aligned(asked: GangRequest, placed: Spread) -> Iterator[Spread]:
+    """Places on fewer NUMA zones, the fewest first, that are as close together as the gang asks for."""
+    leader = None if asked.leader is None else asked.leader.shape
+    for shape, beside in stricter(asked.snapshot, (asked.workers.shape, leader)):
+        own = None if asked.leader is None or beside is None else replace(asked.leader, shape=beside)
+        tried = replace(asked, workers=replace(asked.workers, shape=shape), leader=own)
+        found = stated(tried)
+        if isinstance(found, Reason) or not holds(*found, asked.count):
+            continue
+        aligned = _place_as_asked(tried)
+        if not isinstance(aligned, Reason) and _is_as_close(asked.snapshot, aligned, placed, found[0]):
+            yield aligned
+
+
+def _is_as_close(snapshot: Snapshot, one: Spread, other: Spread, wanted: LevelSearch) -> bool:
+    """Whether one placement is in no more domains than the other, on every level that the gang is kept to."""
+    tree, ours, others = snapshot.tree, one.at, other.at
+    if wanted.ceiling == tree.topology.lowest:
+        return True
+    for level in range(tree.topology.lowest - 1, -1, -1):
+        ours, others = np.unique(tree.parent[level + 1][ours]), np.unique(tree.parent[level + 1][others])
+        if level <= wanted.level and len(ours) > len(others):
+            return False
+    return True
+
+
+def _place_as_asked(asked: GangRequest) -> Spread | Reason:
     found = stated(asked)
     if isinstance(found, Reason):
         return found

@@ -3,7 +3,8 @@
     to choose a level's domain   leader ↓  [affinity ↓]  slices beside the leader  pods beside the leader ↑  path ↑
     everywhere else                        [affinity ↓]  slices                    pods ↑                    path ↑
 
-Slices run ↓ for BestFit and ↑ for LeastFreeCapacity. Pods run ↑ in both: among equals the tighter domain wins.
+Slices run ↓ for BestFit and ↑ for LeastFreeCapacity. Pods run ↑ in both: among equals the tighter domain wins. Among
+hosts that are equal in all that, the one wins whose NUMA zones serve the pod best, before the path decides.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..state.table import BoolArray, IntArray
-from .tally import LevelColumns
+from .tally import CostOf, LevelColumns
 
 Keys = list[IntArray]
 
@@ -32,15 +33,17 @@ def plain_keys(level: LevelColumns, ascending: bool) -> Keys:
     return keys if level.pods is level.slices else [*keys, level.pods]
 
 
-def ordered(keys: Keys, at: IntArray | None = None) -> IntArray:
+def ordered(keys: Keys, at: IntArray | None = None, cost: CostOf | None = None) -> IntArray:
     """Positions (into `at`, or into the whole level) in ascending order of the keys; ties keep their order."""
     chosen = keys if at is None else [key[at] for key in keys]
+    if cost is not None:
+        chosen = [*chosen, cost(np.arange(len(keys[0])) if at is None else at)]
     if len(chosen) == 1:
         return np.argsort(chosen[0], kind="stable")
     return np.lexsort(tuple(reversed(chosen)))
 
 
-def first(keys: Keys, among: IntArray | BoolArray) -> int:
+def first(keys: Keys, among: IntArray | BoolArray, cost: CostOf | None = None) -> int:
     """The first domain under the keys among some, given as indices or as a mask; -1 if there are none."""
     at = np.flatnonzero(among) if among.dtype == np.bool_ else among
     for key in keys:
@@ -48,4 +51,6 @@ def first(keys: Keys, among: IntArray | BoolArray) -> int:
             break
         values = key[at]
         at = at[values == values.min()]
+    if len(at) > 1 and cost is not None:
+        return int(at[np.argmin(cost(at.astype(np.int64)))])
     return int(at[0]) if len(at) else -1

@@ -11,6 +11,7 @@ ancestors of changed leaves are computed again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,10 +21,16 @@ from ..state.tree import Tree, gather
 from .fit import Fit
 from .slicing import Slicing
 
+CostOf = Callable[[IntArray], IntArray]
+"""What a pod costs on each of some hosts, by which ties are broken; computed only where there are any."""
+
 
 @dataclass(slots=True)
 class LevelColumns:
-    """The columns of one level. Without a leader `*_beside` are the plain columns and `leader` is None."""
+    """The columns of one level. Without a leader `*_beside` are the plain columns and `leader` is None.
+
+    Only hosts have a `cost`, and only where their NUMA zones are known.
+    """
 
     pods: IntArray
     slices: IntArray
@@ -31,6 +38,7 @@ class LevelColumns:
     slices_beside: IntArray
     leader: IntArray | None
     score: IntArray | None
+    cost: CostOf | None = None
 
     def at(self, domains: IntArray | slice) -> LevelColumns:
         """The columns of some domains only."""
@@ -43,6 +51,11 @@ class LevelColumns:
             None if self.score is None else self.score[domains],
         )
 
+    def cost_at(self, domains: IntArray) -> CostOf | None:
+        """The cost by positions in a list of domains."""
+        cost = self.cost
+        return None if cost is None else lambda at: cost(domains[at])
+
     def copy(self) -> LevelColumns:
         plain = self.leader is None
         pods, slices = self.pods.copy(), self.slices.copy()
@@ -53,6 +66,7 @@ class LevelColumns:
             slices if plain else self.slices_beside.copy(),
             None if self.leader is None else self.leader.copy(),
             self.score,
+            self.cost,
         )
 
 
@@ -96,7 +110,7 @@ class Tally:
         if leader is None:
             beside = pods
         slices, slices_beside = self._leaf_slices(pods, beside, leader is not None)
-        return LevelColumns(pods, slices, beside, slices_beside, leader, fit.score)
+        return LevelColumns(pods, slices, beside, slices_beside, leader, fit.score, fit.zone_cost)
 
     def _leaf_slices(self, pods: IntArray, beside: IntArray, led: bool) -> tuple[IntArray, IntArray]:
         size = self.slicing.size

@@ -6,11 +6,13 @@ refuse a pod although enough is free on its node, the cause is the resource that
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from ..model.numa import TopologyPolicy
 from ..model.resources import CPU, show
 from ..model.shape import Shape
 from ..numa.admission import Shortage, Verdict
@@ -32,6 +34,51 @@ def by_zones(
     if len(at):
         pods[at] = snapshot.zones.admitted(rows[at], zones[at], shape, pods[at])
     return pods
+
+
+def costs(snapshot: Snapshot, shape: Shape, zones: IntArray) -> IntArray:
+    """What a pod costs on nodes in these states, the less the better.
+
+    The number of zones, their mean distance, and how many of them were wholly free. Nodes whose zones are unknown come
+    last, unless nothing of the pod is aligned.
+    """
+    found = np.zeros(len(zones), dtype=np.int64)
+    known = zones != NO_ZONES
+    if snapshot.zones is None or not known.any():
+        return found
+    cost = snapshot.zones.cost(zones[known], shape)
+    found[known] = (cost.zones << 40) + ((cost.distance * 1024).astype(np.int64) << 8) + cost.broken
+    found[~known] = _UNKNOWN if found.any() else 0
+    return found
+
+
+_UNKNOWN = 1 << 50
+
+
+def stricter(snapshot: Snapshot, shapes: Pair) -> Iterator[Pair]:
+    """The shapes with policies that ask for fewer zones than some kubelets insist on, the fewest zones first."""
+    zones = snapshot.zones
+    if zones is None or not any(one is not None and zones.demand_of(one).holds_zones for one in shapes):
+        return
+    for policy in ("single-numa-node", "restricted"):
+        found = _with_policy(shapes[0], policy), None if shapes[1] is None else _with_policy(shapes[1], policy)
+        if found != shapes and LOOSER[policy] & zones.admissions.policies:
+            yield found
+
+
+Pair = tuple[Shape, Shape | None]
+"""Workers, and a leader if there is one."""
+LOOSER: Mapping[TopologyPolicy, frozenset[TopologyPolicy]] = {
+    "single-numa-node": frozenset({"restricted", "best-effort"}),
+    "restricted": frozenset({"best-effort"}),
+}
+"""The policies of kubelets that align pods, but would also start those that this one refuses."""
+
+
+def _with_policy(shape: Shape, policy: TopologyPolicy) -> Shape:
+    """The shape with this policy, unless it asks for one as strict itself."""
+    is_strict = shape.numa_policy is not None and shape.numa_policy not in LOOSER[policy]
+    return shape if is_strict else replace(shape, numa_policy=policy)
 
 
 class ZoneCause(NamedTuple):

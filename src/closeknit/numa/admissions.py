@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..model.numa import TopologyPolicy
 from .admission import NodeAdmission, Verdict
 from .counting import Costs, costs_of, counts_of
 from .demand import PodDemand
@@ -69,6 +70,11 @@ class Admissions:
 
     def __len__(self) -> int:
         return len(self._states)
+
+    @property
+    def policies(self) -> frozenset[TopologyPolicy]:
+        """The policies of all kubelets that were asked about."""
+        return frozenset(one.key.settings.policy for one in self._columns.families)
 
     def number(self, state: ZoneState) -> int:
         """The number of a state; equal states have one."""

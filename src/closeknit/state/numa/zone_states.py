@@ -20,6 +20,7 @@ import numpy as np
 from ...model.shape import Shape
 from ...numa.admission import Verdict
 from ...numa.admissions import Admissions, RefusedPod
+from ...numa.counting import Costs
 from ...numa.demand import PodDemand
 from ...numa.zone_state import ZonedAmounts
 from ..table import BoolArray, IntArray
@@ -80,6 +81,10 @@ class ZoneStates:
         if paused:
             pods[np.isin(rows, list(paused))] = 0
         return pods
+
+    def cost(self, zones: IntArray, shape: Shape) -> Costs:
+        """What the first pod of a shape costs in these states."""
+        return self.admissions.cost(zones, self.demand_of(shape))
 
     def beside(self, zones: IntArray, shape: Shape, where: BoolArray) -> IntArray:
         """The states after one pod of a shape."""
