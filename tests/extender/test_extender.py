@@ -12,6 +12,7 @@ from closeknit.extender.extender import Extender
 from closeknit.extender.strict import StrictZones
 from closeknit.extender.zones import Zones
 from closeknit.model.numa_settings import NodeNuma, NumaSettings
+from closeknit.numa import admissions
 from closeknit.numa.fingerprint import fingerprint
 from closeknit.numa.placement_vector import ContainerName, encoded
 
@@ -231,7 +232,9 @@ def test_only_candidates_whose_zones_would_be_enough_are_left(make: Make) -> Non
     extender.put_report(report("before", {"cpu": 2_000}, NONE), 100)
     extender.put_pod(applicant("c", asks(6), node="placed"))
     placement = encoded({ContainerName("default", "c", "c0"): 0}, 2)
-    extender.put_report(replace(report("placed", {"cpu": 2_000, "memory": 63 * GIB}, NONE), placement=placement), 100)
+    left = {"cpu": 2_000, "memory": 63 * GIB}
+    placed = report("placed", left, NONE, fingerprint=fingerprint([("default", "c")]))
+    extender.put_report(replace(placed, placement=placement), 100)
     extender.put_report(report("roomy", {}, {}), 0)
     victims = {"since": {"a"}, "before": {"b"}, "placed": {"c"}, "roomy": {"d"}}
     assert extender.preempt(applicant("p", asks(6)), victims) == ["since", "placed", "roomy"]
@@ -268,12 +271,12 @@ def test_compat_has_the_scores_of_the_plug_in_in_tens() -> None:
     assert extender.prioritize(applicant("p", asks(2, memory=32)), ["n", "unreported"]) == [6, 0]
 
 
-def test_states_that_no_node_is_in_are_forgotten() -> None:
+def test_states_that_no_node_is_in_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     zones = StrictZones()
     extender = Extender(known(zones, report("n", {}, {})))
-    zones._limit = 4
+    monkeypatch.setattr(admissions, "MOST_STATES", 4)
     for number in range(50):
         assert extender.bind(applicant(f"p{number}", asks(6)), "n", 0) == ""
         extender.bound(f"p{number}")
         extender.drop_pod(f"p{number}")
-    assert len(zones.kubelets) < 10
+    assert len(zones.admissions) < 10

@@ -209,7 +209,7 @@ def test_bind_posts_the_binding_and_keeps_the_reservation() -> None:
         await served.post("filter", {"Pod": pod("p"), "NodeNames": ["n1"]})
         assert await served.post("bind", binding("p", "n1")) == (200, {"Error": ""})
         assert served.api.bound == [Bind("default", "p", "n1", "uid-p")]
-        served.now = 1000
+        served.now = 500
         _, found = await served.post("filter", {"Pod": pod("q"), "NodeNames": ["n1"]})
         assert found["NodeNames"] == []
 

@@ -107,6 +107,7 @@ class Extending:
                 client, lambda why: log.warning("waiting for the API server, which does not answer yet: %s", why)
             )
             async with self.host.informers(client).running():
+                self.host.extender.zones.refresh()
                 self.host.is_synced = True
                 log.info("nodes, pods and reports are listed: answering")
                 await asyncio.Event().wait()

@@ -15,10 +15,10 @@ from ..engine.numa.topology_match import Taken, align, score
 from ..engine.numa.zone_table import ZoneTable
 from ..model.numa import NodeZones
 from ..model.numa_arguments import MatchArguments
-from ..numa.placement_vector import ContainerName
 from ..state.numa.eviction import EvictionRefusal, evicted
 from ..state.numa.over_reserve import charged
 from .applicant import Applicant
+from .occupancy import Occupancy
 from .zones import HIGHEST, NODE_NOT_FOUND, Answers, IntArray, Pending
 
 REASONS = tuple(one.reason or "" for one in Alignment)
@@ -29,8 +29,7 @@ class CompatZones:
         self.arguments = arguments or MatchArguments()
         self._table = ZoneTable()
         self._offered: dict[str, frozenset[str]] = {}
-        self._reports: dict[str, NodeZones] = {}
-        self._charged: dict[str, dict[str, Applicant]] = {}
+        self._nodes: dict[str, Occupancy] = {}
 
     @property
     def rows(self) -> Mapping[str, int]:
@@ -41,7 +40,20 @@ class CompatZones:
 
     @property
     def unreported(self) -> int:
-        return len(self._offered.keys() - self._reports.keys())
+        return sum(1 for name in self._offered if not self._has_report(name))
+
+    @property
+    def charged(self) -> int:
+        return sum(len(one.charged) for one in self._nodes.values())
+
+    def pass_time(self, now: float) -> None:
+        """Nothing here changes by time alone."""
+
+    def refresh(self) -> None:
+        """The columns are up to date."""
+
+    def _has_report(self, name: str) -> bool:
+        return name in self._nodes and self._nodes[name].report is not None
 
     def put_node(self, name: str, offered: Iterable[str], labels: Mapping[str, str]) -> None:
         self._offered[name] = frozenset(offered)
@@ -51,14 +63,14 @@ class CompatZones:
         self._offered.pop(name, None)
         self._table.drop_node(name)
 
-    def put_report(self, report: NodeZones) -> None:
-        self._reports[report.node] = report
-        self._charged.pop(report.node, None)
-        self._table.put_zones(report)
+    def put_report(self, report: NodeZones, written_at: float = 0.0) -> None:
+        self._nodes.setdefault(report.node, Occupancy()).take(report, written_at)
+        self._recharge(report.node)
 
     def drop_report(self, name: str) -> None:
-        self._reports.pop(name, None)
-        self._charged.pop(name, None)
+        if name in self._nodes:
+            self._nodes[name].drop()
+            self._forget_if_empty(name)
         self._table.drop_zones(name)
 
     def refusal(self, name: str, applicant: Applicant) -> str:
@@ -66,16 +78,23 @@ class CompatZones:
         return NODE_NOT_FOUND if row is None else align(self._table, applicant.pod.needs).at(row).reason or ""
 
     def charge(self, name: str, applicant: Applicant) -> None:
-        if name in self._reports:
-            self._charged.setdefault(name, {})[applicant.uid] = applicant
-            self._recharge(name)
+        self._nodes.setdefault(name, Occupancy()).add(applicant)
+        self._recharge(name)
 
     def release(self, name: str, uid: str) -> None:
-        if self._charged.get(name, {}).pop(uid, None) is not None:
+        if name in self._nodes:
+            self._nodes[name].remove(uid)
             self._recharge(name)
+            self._forget_if_empty(name)
 
     def _recharge(self, name: str) -> None:
-        self._table.put_zones(_charged(self._reports[name], self._charged.get(name, {}).values()))
+        node = self._nodes[name]
+        if node.report is not None:
+            self._table.put_zones(_charged(node.report, node.charged))
+
+    def _forget_if_empty(self, name: str) -> None:
+        if not self._nodes[name].pods and not self._has_report(name):
+            del self._nodes[name]
 
     def answers(self, rows: IntArray, applicant: Applicant, pending: Sequence[Pending] = ()) -> Answers:
         codes = align(self._table, applicant.pod.needs, self._taken(pending)).values[rows]
@@ -97,19 +116,16 @@ class CompatZones:
         values = score(self._table, applicant.pod.needs, self.arguments).values[rows]
         return np.clip(values // 10, 0, HIGHEST)
 
-    def admits_without(
-        self, name: str, applicant: Applicant, victims: Collection[Applicant], placement: Mapping[ContainerName, int]
-    ) -> bool:
-        report = self._reports.get(name)
-        if report is None or name not in self._offered:
-            return report is None
-        gone = {one.uid for one in victims}
-        held = self._charged.get(name, {})
-        left = evicted(report, [one.pod for one in victims if one.uid not in held], placement)
-        base = report if isinstance(left, EvictionRefusal) else left
+    def admits_without(self, name: str, applicant: Applicant, victims: Collection[Applicant]) -> bool:
+        node = self._nodes.get(name, Occupancy())
+        if node.report is None or name not in self._offered:
+            return node.report is None
+        gone, held = {one.uid for one in victims}, {one.uid for one in node.charged}
+        left = evicted(node.report, [one.pod for one in victims if one.uid not in held], node.placement())
+        base = node.report if isinstance(left, EvictionRefusal) else left
         alone = ZoneTable()
         alone.put_node(name, self._offered[name])
-        row = alone.put_zones(_charged(base, (one for uid, one in held.items() if uid not in gone)))
+        row = alone.put_zones(_charged(base, (one for one in node.charged if one.uid not in gone)))
         return align(alone, applicant.pod.needs).at(row) is Alignment.FITS
 
 

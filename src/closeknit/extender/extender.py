@@ -23,7 +23,6 @@ import numpy as np
 
 from ..model.numa import NodeZones
 from .applicant import Applicant
-from .occupancy import Occupancy
 from .zones import NODE_NOT_FOUND, BoolArray, IntArray, Pending, Zones
 
 RESERVED = 30.0
@@ -48,14 +47,13 @@ class Extender:
     def __init__(self, zones: Zones, reserved: float = RESERVED) -> None:
         self.zones, self.reserved = zones, reserved
         self.refusals: Counter[str] = Counter()
-        self._nodes: dict[str, Occupancy] = {}
         self._waiting: dict[str, Applicant] = {}
         """Pods that are not bound."""
         self._pending: dict[str, _Pending] = {}
         self._unconfirmed: dict[str, float] = {}
         """Until when a reservation is charged whose binding may have failed."""
-        self._where: dict[str, str] = {}
-        """The node of every pod that is bound or reserved."""
+        self._bound: dict[str, Applicant] = {}
+        """Every pod that is bound or reserved, with its node."""
 
     @property
     def pending(self) -> int:
@@ -64,7 +62,7 @@ class Extender:
     @property
     def charged(self) -> int:
         """Pods that no report accounts for yet."""
-        return sum(len(one.pods.keys() - {pod.uid for pod in one.accounted}) for one in self._nodes.values())
+        return self.zones.charged
 
     # The cluster
 
@@ -73,37 +71,25 @@ class Extender:
 
     def drop_node(self, name: str) -> None:
         self.zones.drop_node(name)
-        self._forget_if_empty(name)
 
     def put_report(self, report: NodeZones, written_at: float) -> None:
-        more = self._nodes.setdefault(report.node, Occupancy()).take(report, written_at)
-        self.zones.put_report(report)
-        for one in more:
-            self.zones.charge(report.node, one)
+        self.zones.put_report(report, written_at)
 
     def drop_report(self, name: str) -> None:
-        if name in self._nodes:
-            self._nodes[name].drop()
         self.zones.drop_report(name)
-        self._forget_if_empty(name)
-
-    def _forget_if_empty(self, name: str) -> None:
-        occupancy = self._nodes.get(name)
-        if occupancy is not None and not occupancy.pods and occupancy.report is None:
-            del self._nodes[name]
 
     def put_pod(self, applicant: Applicant) -> None:
         """A pod was added or changed; `drop_pod` if it has ended."""
         uid, node = applicant.uid, applicant.node
         if not node:
-            if uid not in self._where:
+            if uid not in self._bound:
                 self._waiting[uid] = applicant
             return
         self._unconfirmed.pop(uid, None)
         self._settle(uid)
-        if self._where.get(uid) != node:
+        if self._node_of(uid) != node:
             self._leave(uid)
-            self._enter(node, applicant)
+            self._enter(applicant)
 
     def drop_pod(self, uid: str) -> None:
         self._settle(uid)
@@ -115,18 +101,21 @@ class Extender:
         self._pending.pop(uid, None)
         self._waiting.pop(uid, None)
 
-    def _enter(self, node: str, applicant: Applicant) -> None:
-        self._where[applicant.uid] = node
-        self._nodes.setdefault(node, Occupancy()).add(applicant.on(node))
-        self.zones.charge(node, applicant)
+    def _node_of(self, uid: str) -> str:
+        """Where a pod is bound or reserved; empty if nowhere."""
+        return self._bound[uid].node if uid in self._bound else ""
+
+    def _enter(self, applicant: Applicant) -> None:
+        self._bound[applicant.uid] = applicant
+        self.zones.charge(applicant.node, applicant)
 
     def _leave(self, uid: str) -> None:
-        node = self._where.pop(uid, None)
-        if node is not None:
-            self._nodes[node].remove(uid)
-            self.zones.release(node, uid)
+        applicant = self._bound.pop(uid, None)
+        if applicant is not None:
+            self.zones.release(applicant.node, uid)
 
     def expire(self, now: float) -> None:
+        self.zones.pass_time(now)
         for uid in [uid for uid, one in self._pending.items() if one.until <= now]:
             del self._pending[uid]
         for uid in [uid for uid, until in self._unconfirmed.items() if until <= now]:
@@ -147,7 +136,7 @@ class Extender:
         if others and not bool(((answers.codes == 0) & known).any()):
             answers = self.zones.answers(rows, applicant)
         passes = (answers.codes == 0) & known
-        if passes.any() and applicant.uid not in self._where:
+        if passes.any() and applicant.uid not in self._bound:
             self._hold(applicant, rows[passes], now)
         refused = {names[at]: answers.reasons[answers.codes[at]] for at in np.flatnonzero(~passes & known).tolist()}
         refused.update({names[at]: NODE_NOT_FOUND for at in np.flatnonzero(~known).tolist()})
@@ -187,22 +176,22 @@ class Extender:
 
     def applicant(self, uid: str) -> Applicant | None:
         """A pod that the scheduler may bind."""
-        if uid in self._where:
-            return self._nodes[self._where[uid]].pods.get(uid)
+        if uid in self._bound:
+            return self._bound[uid]
         held = self._pending.get(uid)
         return self._waiting.get(uid) if held is None else held.pending.applicant
 
     def bind(self, applicant: Applicant, node: str, now: float) -> str:
         """Reserve the node for the pod; returns why it cannot be had. `bound` or `unbound` has to follow."""
         self.expire(now)
-        if self._where.get(applicant.uid, node) != node:
-            return f"the pod is on its way to node {self._where[applicant.uid]}"
-        if applicant.uid not in self._where:
+        if self._node_of(applicant.uid) not in ("", node):
+            return f"the pod is on its way to node {self._node_of(applicant.uid)}"
+        if applicant.uid not in self._bound:
             refusal = self.zones.refusal(node, applicant)
             if refusal:
                 self._pending.pop(applicant.uid, None)
                 return refusal
-            self._enter(node, replace(applicant, bound_at=now))
+            self._enter(replace(applicant.on(node), bound_at=now))
             self._unconfirmed[applicant.uid] = now + self.reserved
         self._pending.pop(applicant.uid, None)
         return ""
@@ -219,9 +208,8 @@ class Extender:
 
     def preempt(self, applicant: Applicant, candidates: Mapping[str, Collection[str]]) -> list[str]:
         """The candidates, nodes with the uids of their victims, whose zones would be enough without these."""
-        return [node for node, uids in candidates.items() if self._is_enough(applicant, node, set(uids))]
+        return [node for node, uids in candidates.items() if self._is_enough(applicant, node, uids)]
 
-    def _is_enough(self, applicant: Applicant, node: str, uids: set[str]) -> bool:
-        occupancy = self._nodes.get(node, Occupancy())
-        victims = [one for uid, one in occupancy.pods.items() if uid in uids]
-        return self.zones.admits_without(node, applicant, victims, occupancy.placement())
+    def _is_enough(self, applicant: Applicant, node: str, uids: Collection[str]) -> bool:
+        victims = [self._bound[uid] for uid in uids if self._node_of(uid) == node]
+        return self.zones.admits_without(node, applicant, victims)

@@ -1,4 +1,4 @@
-"""Which pods of a node its report accounts for: the others are charged on top of it.
+"""Which pods of a node its report accounts for, where rules follow the plug-in: the others are charged on top of it.
 
 A report with a fingerprint names the set of pods that its agent saw: it is compared with the sets of pods that the node
 had lately, the present one first. Without a match, a report accounts for the pods that were bound a minute before it
@@ -30,7 +30,6 @@ class Occupancy:
     pods: dict[str, Applicant] = field(default_factory=dict)
     report: NodeZones | None = None
     accounted: Pods = ()
-    is_matched: bool = False
     _sets: deque[Pods] = field(default_factory=lambda: deque([()], MOST_SETS))
 
     def add(self, applicant: Applicant) -> None:
@@ -41,19 +40,21 @@ class Occupancy:
         if self.pods.pop(uid, None) is not None:
             self._sets.append(tuple(self.pods.values()))
 
-    def take(self, report: NodeZones, written_at: float) -> list[Applicant]:
-        """Take a report; returns the pods to charge on top of it."""
+    @property
+    def charged(self) -> list[Applicant]:
+        """The pods to charge on top of the report."""
+        known = {one.uid for one in self.accounted}
+        return [one for uid, one in self.pods.items() if uid not in known]
+
+    def take(self, report: NodeZones, written_at: float) -> None:
         found = self._matching(report) if report.fingerprint else None
-        self.is_matched = found is not None
         if found is None:
             found = tuple(one for one in self.pods.values() if one.bound_at + SETTLED <= written_at)
         self.report, self.accounted = report, found
-        known = {one.uid for one in found}
-        return [one for uid, one in self.pods.items() if uid not in known]
 
     def drop(self) -> None:
         """The node has no report any more."""
-        self.report, self.accounted, self.is_matched = None, (), False
+        self.report, self.accounted = None, ()
 
     def _matching(self, report: NodeZones) -> Pods | None:
         """The latest set of pods that has the report's fingerprint."""

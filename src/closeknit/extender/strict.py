@@ -1,202 +1,151 @@
 """Zones as the kubelets themselves decide: every node is in a state, and a decision asks each distinct state once.
 
-A column holds the state of each node. Pods that were bound since the report are part of the state, in the order in
-which they were bound; pods that are pending are added for one decision. The cost of a decision is that of the distinct
-states whose answer is not known yet.
+A column holds the number of each node's state (`node_states`); kubelets are asked by numbers (`numa.admissions`), many
+at a time. Pods that are pending are added to the states of the nodes that they were offered, for one decision.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..model.numa import NodeZones
-from ..model.numa_settings import UNCONFIGURED, NodeNuma, NumaSettings
-from ..numa.layout import KubeletRules
-from ..numa.placement_vector import ContainerName
-from ..numa.refusal import AFFINITY, LOCALITY
-from ..numa.reported import reported_admission
-from ..state.numa.eviction import EvictionRefusal, evicted
+from ..model.numa_settings import NumaSettings
+from ..numa.counting import Costs
+from ..state.numa.zone_states import NO_ZONES
 from .applicant import Applicant
-from .kubelets import FIRST_LIMIT, Kubelets, Outcome
-from .zones import HIGHEST, NODE_NOT_FOUND, Answers, IntArray, Pending
+from .node_states import NodeStates
+from .refusals import words
+from .zones import HIGHEST, NODE_NOT_FOUND, Answers, BoolArray, IntArray, Pending
 
-NO_REPORT = -1
-FIRST = 64
 MOST_PENDING = 16
 """Pods that are pending and still looked at; older ones do not count."""
 
 
-@dataclass(slots=True)
-class _Node:
-    """`held` are the pods charged to the node, with their step in its state."""
-
-    row: int
-    exists: bool = False
-    given: NodeNuma = UNCONFIGURED
-    report: NodeZones | None = None
-    held: dict[str, tuple[int, Applicant]] = field(default_factory=dict)
-
-
 class StrictZones:
     def __init__(self, settings: NumaSettings | None = None) -> None:
-        self.settings = settings or NumaSettings()
-        self.kubelets = Kubelets()
-        self.rows: dict[str, int] = {}
-        self._nodes: dict[str, _Node] = {}
-        self._free: list[int] = []
-        self._states = np.full(FIRST, NO_REPORT, dtype=np.int64)
-        self._size = 0
-        self._limit = FIRST_LIMIT
+        self.nodes = NodeStates(settings)
+        self.admissions = self.nodes.admissions
+
+    @property
+    def rows(self) -> Mapping[str, int]:
+        return self.nodes.rows
 
     def __len__(self) -> int:
-        return self._size
+        return self.nodes.size
 
     @property
     def unreported(self) -> int:
-        return sum(1 for one in self._nodes.values() if one.exists and one.report is None)
+        return self.nodes.unreported
 
-    # Nodes and reports
+    @property
+    def charged(self) -> int:
+        return self.nodes.accounts.unaccounted(self.nodes.now)
+
+    # What is observed
+
+    def pass_time(self, now: float) -> None:
+        self.nodes.now = max(self.nodes.now, now)
+
+    def refresh(self) -> None:
+        self.nodes.refresh()
 
     def put_node(self, name: str, offered: Iterable[str], labels: Mapping[str, str]) -> None:
-        node = self._node(name)
-        node.exists = True
-        given = self.settings.of(labels)
-        if given != node.given:
-            node.given = given
-            self._rebase(node)
+        self.nodes.put_node(name, labels)
 
     def drop_node(self, name: str) -> None:
-        node = self._nodes.get(name)
-        if node is not None:
-            node.exists = False
-            self._forget_if_gone(name, node)
+        self.nodes.drop_node(name)
 
-    def put_report(self, report: NodeZones) -> None:
-        node = self._node(report.node)
-        node.report, node.held = report, {}
-        self._rebase(node)
-        self._tidy()
+    def put_report(self, report: NodeZones, written_at: float = 0.0) -> None:
+        self.nodes.put_report(report, written_at)
 
     def drop_report(self, name: str) -> None:
-        node = self._nodes.get(name)
-        if node is not None:
-            node.report, node.held = None, {}
-            self._states[node.row] = NO_REPORT
-            self._forget_if_gone(name, node)
-
-    def _node(self, name: str) -> _Node:
-        node = self._nodes.get(name)
-        if node is None:
-            row = self._free.pop() if self._free else self._size
-            self._size = max(self._size, row + 1)
-            if self._size > len(self._states):
-                self._states = np.pad(self._states, (0, len(self._states)), constant_values=NO_REPORT)
-            node = self._nodes[name] = _Node(row)
-            self.rows[name] = row
-        return node
-
-    def _forget_if_gone(self, name: str, node: _Node) -> None:
-        if not node.exists and node.report is None:
-            del self._nodes[name], self.rows[name]
-            self._free.append(node.row)
-
-    def _rebase(self, node: _Node) -> None:
-        """Begin with the report, and charge what was charged before."""
-        if node.report is None:
-            return
-        held, node.held = node.held, {}
-        self._states[node.row] = self.kubelets.base(node.report, node.given)
-        for _, applicant in held.values():
-            self._charge(node, applicant)
-
-    # Pods
-
-    def refusal(self, name: str, applicant: Applicant) -> str:
-        node = self._nodes.get(name)
-        if node is None or not node.exists:
-            return NODE_NOT_FOUND
-        state = int(self._states[node.row])
-        return "" if state == NO_REPORT else _words(self.kubelets.outcome(state, applicant.demand), applicant)
+        self.nodes.drop_report(name)
 
     def charge(self, name: str, applicant: Applicant) -> None:
-        node = self._nodes.get(name)
-        if node is not None and node.report is not None and applicant.uid not in node.held:
-            self._charge(node, applicant)
-            self._tidy()
-
-    def _charge(self, node: _Node, applicant: Applicant) -> None:
-        state = int(self._states[node.row])
-        node.held[applicant.uid] = self.kubelets.steps(state), applicant
-        self._states[node.row] = self.kubelets.admitted(state, applicant.demand)
+        self.nodes.put_pod(name, applicant)
 
     def release(self, name: str, uid: str) -> None:
-        node = self._nodes.get(name)
-        held = None if node is None else node.held.pop(uid, None)
-        if node is not None and held is not None:
-            self._states[node.row] = self.kubelets.removed(int(self._states[node.row]), held[0])
-            if not node.held:
-                self._rebase(node)
-            self._tidy()
-
-    def _tidy(self) -> None:
-        if len(self.kubelets) > self._limit:
-            self.kubelets.keep(np.unique(self._states[: self._size]).tolist())
-            self._limit = max(FIRST_LIMIT, 2 * len(self.kubelets))
+        self.nodes.drop_pod(name, uid)
 
     # Decisions
 
-    def answers(self, rows: IntArray, applicant: Applicant, pending: Sequence[Pending] = ()) -> Answers:
-        some = pending[-MOST_PENDING:]
-        shifted = self._states[rows] << len(some)
-        for bit, one in enumerate(some):
-            shifted |= one.among(rows).astype(np.int64) << bit
-        shifted[self._states[rows] == NO_REPORT] = NO_REPORT
-        kinds, inverse = np.unique(shifted, return_inverse=True)
-        words: dict[str, int] = {"": 0}
-        codes = []
-        for kind in kinds.tolist():
-            said = "" if kind == NO_REPORT else _words(self._outcome(kind, applicant, some), applicant)
-            codes.append(words.setdefault(said, len(words)))
-        return Answers(np.array(codes, dtype=np.int64)[inverse], list(words))
+    def refusal(self, name: str, applicant: Applicant) -> str:
+        if name not in self.nodes:
+            return NODE_NOT_FOUND
+        found = self.answers(np.array([self.rows[name]]), applicant)
+        return found.reasons[found.codes[0]]
 
-    def _outcome(self, kind: int, applicant: Applicant, pending: Sequence[Pending]) -> Outcome:
-        before = tuple(one.applicant.demand for bit, one in enumerate(pending) if kind >> bit & 1)
-        return self.kubelets.outcome(kind >> len(pending), applicant.demand, before)
+    def answers(self, rows: IntArray, applicant: Applicant, pending: Sequence[Pending] = ()) -> Answers:
+        numbers, wanted = self._beside(rows, applicant, pending)
+        admitted = (numbers == NO_ZONES) | (self._counts(numbers, applicant, wanted) >= wanted)
+        codes, reasons = np.zeros(len(rows), dtype=np.int64), {"": 0}
+        refused = numbers[~admitted] * (MOST_PENDING + 2) + wanted[~admitted]
+        kinds, inverse = np.unique(refused, return_inverse=True)
+        said = words(self.admissions, *np.divmod(kinds, MOST_PENDING + 2), applicant)
+        codes[~admitted] = np.array([reasons.setdefault(one, len(reasons)) for one in said], dtype=np.int64)[inverse]
+        return Answers(codes, list(reasons))
+
+    def _counts(self, numbers: IntArray, applicant: Applicant, wanted: IntArray) -> IntArray:
+        reported = numbers != NO_ZONES
+        found = np.zeros(len(numbers), dtype=np.int64)
+        found[reported] = self.admissions.counts(numbers[reported], applicant.demand, wanted[reported])
+        return found
+
+    def _beside(self, rows: IntArray, applicant: Applicant, pending: Sequence[Pending]) -> tuple[IntArray, IntArray]:
+        """The states with the pods that are pending, and how many like this one have to be admitted there.
+
+        Equal pods before it are counted with it; each distinct state admits the others one after another.
+        """
+        numbers, wanted = self.nodes.numbers(rows), np.ones(len(rows), dtype=np.int64)
+        some = [one for one in pending[-MOST_PENDING:] if one.applicant.demand.holds_zones]
+        while some and some[-1].applicant.demand == applicant.demand:
+            wanted += some.pop().among(rows)
+        for one in some:
+            there = one.among(rows) & (numbers != NO_ZONES)
+            numbers[there] = self._filled(numbers[there], one.applicant)
+        return numbers, wanted
+
+    def _filled(self, numbers: IntArray, applicant: Applicant) -> IntArray:
+        kinds, inverse = np.unique(numbers, return_inverse=True)
+        after = [self.admissions.fill(kind, applicant.demand, 1)[0] for kind in kinds.tolist()]
+        return np.array(after, dtype=np.int64)[inverse]
 
     def scores(self, rows: IntArray, applicant: Applicant) -> IntArray:
-        kinds, inverse = np.unique(self._states[rows], return_inverse=True)
-        unknown = 0 if applicant.demand.is_pinned else HIGHEST
-        scores = [
-            unknown if kind == NO_REPORT else self.kubelets.outcome(kind, applicant.demand).score
-            for kind in kinds.tolist()
-        ]
-        return np.array(scores, dtype=np.int64)[inverse]
+        numbers = self.nodes.numbers(rows)
+        reported = numbers != NO_ZONES
+        scores = np.full(len(rows), 0 if applicant.demand.is_pinned else HIGHEST, dtype=np.int64)
+        scores[reported] = _scores(self.admissions.cost(numbers[reported], applicant.demand))
+        return scores
 
-    def admits_without(
-        self, name: str, applicant: Applicant, victims: Collection[Applicant], placement: Mapping[ContainerName, int]
-    ) -> bool:
-        node = self._nodes.get(name)
-        if node is None or not node.exists or node.report is None:
-            return node is not None and node.exists
-        gone = {one.uid for one in victims}
-        left = evicted(node.report, [one.pod for one in victims if one.uid not in node.held], placement)
-        kubelet = reported_admission(
-            node.report if isinstance(left, EvictionRefusal) else left, KubeletRules.of(node.given)
-        )
-        for uid, (_, one) in node.held.items():
-            kubelet.admit(uid, one.demand)
-        for uid in gone & node.held.keys():
-            kubelet.remove(uid)
-        return kubelet.admit(applicant.uid, applicant.demand).admitted
+    def admits_without(self, name: str, applicant: Applicant, victims: Collection[Applicant]) -> bool:
+        if name not in self.nodes:
+            return False
+        number = int(self.nodes.numbers(np.array([self.rows[name]]))[0])
+        if number == NO_ZONES:
+            return True
+        for one in victims:
+            for zones in self.nodes.zones_of(name, one.uid):
+                number = self.admissions.charge(number, zones, -1)
+        return bool(self.admissions.counts(np.array([number]), applicant.demand, np.array([1]))[0])
 
 
-def _words(outcome: Outcome, applicant: Applicant) -> str:
-    """The kubelet's words, with the container and the resources. Amounts are left out: schedulers count by these."""
-    if not outcome.reason:
-        return ""
-    where = "pod" if outcome.container is None else f"container {applicant.container_name(outcome.container)}"
-    said = LOCALITY if outcome.reason == AFFINITY else outcome.reason
-    return f"{said}: {where}: {', '.join(outcome.resources)}" if outcome.resources else f"{said}: {where}"
+BANDS = np.array([HIGHEST, 8, 5, 2, 2])
+"""By the number of zones that the pod would use; 0 for more of them."""
+
+
+def _scores(costs: Costs) -> IntArray:
+    """Fewest zones first, then the smallest distance, then whole zones kept free: 10 to 0."""
+    band = np.where(costs.zones < len(BANDS), BANDS[np.clip(costs.zones, 0, len(BANDS) - 1)], 0)
+    scores = np.where(costs.zones > 0, band + _closest(costs) + (costs.broken == 0), band)
+    return np.where(costs.zones < 0, 0, scores)
+
+
+def _closest(costs: Costs) -> BoolArray:
+    """Whether no other node has as many zones closer together."""
+    least = np.full(max(0, int(costs.zones.max(initial=0))) + 1, np.inf)
+    counts = np.maximum(0, costs.zones)
+    np.minimum.at(least, counts, np.where(costs.zones < 0, np.inf, costs.distance))
+    found: BoolArray = (counts == 1) | (costs.distance <= least[counts])
+    return found

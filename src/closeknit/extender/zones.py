@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.numa import NodeZones
-from ..numa.placement_vector import ContainerName
 from .applicant import Applicant
 
 IntArray = NDArray[np.int64]
@@ -56,12 +55,22 @@ class Zones(Protocol):
     def unreported(self) -> int:
         """Nodes without a report."""
 
+    @property
+    def charged(self) -> int:
+        """Pods that no report accounts for yet."""
+
+    def pass_time(self, now: float) -> None:
+        """It is this late."""
+
+    def refresh(self) -> None:
+        """Do now what the next question would have to do first."""
+
     def put_node(self, name: str, offered: Iterable[str], labels: Mapping[str, str]) -> None: ...
 
     def drop_node(self, name: str) -> None: ...
 
-    def put_report(self, report: NodeZones) -> None:
-        """Take a report; nothing is charged on top of it."""
+    def put_report(self, report: NodeZones, written_at: float = 0.0) -> None:
+        """Take a report. Pods that it does not account for are charged on top of it."""
 
     def drop_report(self, name: str) -> None: ...
 
@@ -69,9 +78,10 @@ class Zones(Protocol):
         """Why the node would refuse the pod; empty if it would not."""
 
     def charge(self, name: str, applicant: Applicant) -> None:
-        """Charge a pod to the node that it is bound to."""
+        """A pod is bound to the node."""
 
-    def release(self, name: str, uid: str) -> None: ...
+    def release(self, name: str, uid: str) -> None:
+        """The pod is not there any more."""
 
     def answers(self, rows: IntArray, applicant: Applicant, pending: Sequence[Pending] = ()) -> Answers:
         """Which nodes admit the pod, if they get those that are pending as well."""
@@ -79,7 +89,5 @@ class Zones(Protocol):
     def scores(self, rows: IntArray, applicant: Applicant) -> IntArray:
         """How well the zones of nodes suit the pod, from 0 to 10."""
 
-    def admits_without(
-        self, name: str, applicant: Applicant, victims: Collection[Applicant], placement: Mapping[ContainerName, int]
-    ) -> bool:
-        """Whether the node admits the pod once the victims are gone; `placement` has the zones that are known."""
+    def admits_without(self, name: str, applicant: Applicant, victims: Collection[Applicant]) -> bool:
+        """Whether the node admits the pod once the victims are gone."""

@@ -61,8 +61,11 @@ class ExtenderHost:
 
     def told(self, change: Change) -> None:
         tell = {NODE: self._node, NODE_TOPOLOGY: self._report, POD: self._pod}[change.kind]
+        self.extender.expire(self.now())
         try:
             tell(change.object, change.type == "DELETED")
+            if self.is_synced:
+                self.extender.zones.refresh()
         except (msgspec.ValidationError, ValueError) as error:
             self._complain(f"{change.kind.singular} {change.key.name} is ignored: {error}")
 

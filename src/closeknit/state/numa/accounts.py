@@ -67,6 +67,10 @@ class ZoneAccounts:
         node = self._node_of.get(uid)
         return None if node is None else self._nodes[node].zones_of(uid, now)
 
+    def unaccounted(self, now: float) -> int:
+        """Pods with resources of their own that the report of their node may not account for."""
+        return sum(len(one.unaccounted(now)) for one in self._nodes.values())
+
     def doubtful(self, now: float) -> list[Doubt]:
         """Nodes whose reports do not tell which pods they account for, and what to do about it."""
         for node in sorted(self._unmatched):
@@ -78,9 +82,10 @@ class ZoneAccounts:
         """The nodes whose readings may change by time alone."""
         return sorted(self._unmatched)
 
-    def due(self, now: float) -> float | None:
-        """The next time at which an answer changes without an event; None if none does."""
-        times = [self._nodes[node].due(now) for node in self._unmatched]
+    def due(self, now: float, nodes: Iterable[str] | None = None) -> float | None:
+        """The next time at which an answer about any of the nodes changes without an event; None if none does."""
+        some = self._unmatched if nodes is None else self._unmatched.intersection(nodes)
+        times = [self._nodes[node].due(now) for node in some]
         return min((time for time in times if time is not None), default=None)
 
     def _account(self, node: str) -> NodeAccount:

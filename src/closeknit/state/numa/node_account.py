@@ -110,6 +110,15 @@ class NodeAccount:
         self._resolve(now)
         return self._zones(self._sets.present[uid]) if uid in self._sets.present else None
 
+    def unaccounted(self, now: float) -> Uids:
+        """Pods that are charged on top of the last report in some reading of it."""
+        self._resolve(now)
+        last = self.last
+        if last is None:
+            return frozenset()
+        live = self._live(last.report)
+        return live - frozenset.intersection(*last.included) if last.included else live & self._doubted(now)
+
     def due(self, now: float) -> float | None:
         """The next time at which the readings or the doubt change without an event."""
         self._resolve(now)

@@ -22,7 +22,8 @@ Amounts = Counter[tuple[int, str]]
 
 @dataclass(frozen=True, slots=True)
 class ZoneReading:
-    """The zones with what is available now. `unplaced` are pods to be charged of which no one told the zones."""
+    """The zones with what is available now. `unplaced` are pods to be charged of which no one told the zones, in
+    the order in which they were bound, as far as that is known."""
 
     zones: NodeZones
     unplaced: tuple[AccountedPod, ...] = ()
@@ -53,7 +54,8 @@ def reading(report: NodeZones, came: Iterable[Placed], went: Iterable[Placed]) -
             charged.update(_flat(zones))
     for _, zones in went:
         freed.update(_flat(zones or {}))
-    return ZoneReading(adjusted(report, charged, freed), tuple(sorted(unplaced, key=lambda pod: (pod.key, pod.uid))))
+    unplaced.sort(key=lambda pod: (pod.since or 0.0, pod.key, pod.uid))
+    return ZoneReading(adjusted(report, charged, freed), tuple(unplaced))
 
 
 def adjusted(report: NodeZones, charged: Amounts, freed: Amounts) -> NodeZones:

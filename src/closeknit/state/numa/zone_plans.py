@@ -4,7 +4,7 @@
               `accounts`                       as the kubelet would choose           of their admission
 
 A planned pod gets the zones that its kubelet will choose if the pods of the node start in the planned order, which the
-ungater keeps. Where a report can be read in several ways, only what is free in all of them is free.
+ungater keeps.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from ...model.resources import CPU
 from ...model.shape import Shape
 from ...model.topology import HOSTNAME, NODE
 from ...numa.admissions import Admissions
-from ...numa.demand import MILLI, PodDemand
-from ...numa.layout import KubeletRules, Layout, layout_of
-from ...numa.memory_groups import groups_of
-from ...numa.zone_state import ZonedAmounts, amounts, least, state_of_report
+from ...numa.demand import PodDemand
+from ...numa.layout import KubeletRules
+from ...numa.zone_state import ZonedAmounts, amounts, state_of_report
 from .accounts import ZoneAccounts
 from .bound_pod import AccountedPod
+from .bound_state import bound_state
 from .pauses import RefusalPauses
-from .readings import ZoneReading
 from .zone_states import RowZones, Zoned
 
 if TYPE_CHECKING:
@@ -185,14 +184,7 @@ class ZonePlans:
         rules, readings = self._rules.get(node), self.accounts.readings(node, self.now)
         if rules is None or not readings.every:
             return RowZones()
-        located = self._located(node, layout_of(readings.every[0].zones, rules))
-        states, placed = [], {}
-        for one in readings.every:
-            state, given = self._bound(one, rules, located.values())
-            states.append(self.admissions.state(state))
-            placed.update(given)
-        number, empty = self.admissions.number(least(states)), self._empty(readings.every[0].zones, rules)
-        taken = self._taken(number, empty)
+        number, placed = bound_state(self.admissions, readings, rules)
         held: dict[str, Zoned] = {}
         here = Counter[str]()
         for uid, key in self._on.get(node, {}).items():
@@ -210,32 +202,6 @@ class ZonePlans:
             _add(expected, plan.holder, given_now)
         self._now[node] = number
         return RowZones(number, room, empty, held, self.pauses.on(node, self.now))
-
-    def _located(self, node: str, layout: Layout) -> dict[str, ZonedAmounts]:
-        """What the pods have whose zones are known, with the groups of zones that their memory comes from."""
-        every = (
-            (self._pods[key][0], self.accounts.zones_of(uid, self.now)) for uid, key in self._on.get(node, {}).items()
-        )
-        return {
-            pod.uid: ZonedAmounts.of(zones, groups_of(pod.demand, zones, layout))
-            for pod, zones in every
-            if zones is not None
-        }
-
-    def _bound(
-        self, one: Reading, rules: KubeletRules, located: Iterable[ZonedAmounts]
-    ) -> tuple[int, dict[str, Zoned]]:
-        """The state that a reading gives, with the zones of pods of which nobody told any.
-
-        A reading has the amounts of all pods that are located, but not the groups of zones.
-        """
-        number, given = self.admissions.number(state_of_report(one.zones, rules)), {}
-        for pod_has in located:
-            if pod_has.groups:
-                number = self.admissions.charge(number, ZonedAmounts(groups=pod_has.groups))
-        for pod in one.unplaced:
-            number, given[pod.uid] = self.admissions.fill(number, pod.demand, 1)
-        return number, given
 
     def _without(self, number: int, held: Mapping[str, Zoned]) -> int:
         """The state without the pods of workloads."""

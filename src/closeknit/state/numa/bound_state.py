@@ -1,0 +1,47 @@
+"""What a node's zones have free as one state, from the readings of its report.
+
+    readings ── pods of which nobody told the zones ──▶ states ── least ──▶ number
+                as the kubelet would choose them
+
+Where a report can be read in several ways, only what is free in all of them is free. A reading of an earlier report
+counts only while the node is laid out as it was: a kubelet that was reconfigured has other zones or other limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ...numa.admissions import Admissions
+from ...numa.layout import KubeletRules
+from ...numa.zone_state import least, state_of_report
+from .readings import Readings, ZoneReading
+from .zone_states import NO_ZONES, Zoned
+
+
+class BoundState(NamedTuple):
+    """`placed` are the zones of pods of which nobody told any, by uid."""
+
+    number: int = NO_ZONES
+    placed: Mapping[str, Zoned] = {}
+
+
+def bound_state(admissions: Admissions, readings: Readings, rules: KubeletRules) -> BoundState:
+    """The state of a node with the pods that are bound to it; `NO_ZONES` if it has no report."""
+    numbers, placed = [], dict[str, Zoned]()
+    for one in readings.every:
+        number, given = _of_reading(admissions, one, rules)
+        numbers.append(number)
+        placed.update(given)
+    if not numbers:
+        return BoundState()
+    states = [admissions.state(number) for number in numbers]
+    alike = [one for one in states if one.layout == states[0].layout]
+    return BoundState(numbers[0] if len(alike) == 1 else admissions.number(least(alike)), placed)
+
+
+def _of_reading(admissions: Admissions, one: ZoneReading, rules: KubeletRules) -> tuple[int, dict[str, Zoned]]:
+    number, given = admissions.number(state_of_report(one.zones, rules)), dict[str, Zoned]()
+    for pod in one.unplaced:
+        number, given[pod.uid] = admissions.fill(number, pod.demand, 1)
+    return number, given
