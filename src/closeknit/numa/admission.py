@@ -38,6 +38,8 @@ class KubeletSettings:
     closest: bool = False
     pins_cpus: bool = True
     pins_memory: bool = True
+    manages_pods: bool = False
+    """Whether its managers handle pod-level resources."""
     cpu_options: CpuOptions = field(default_factory=CpuOptions)
 
 
@@ -117,6 +119,7 @@ class NodeAdmission:
 
     def admit(self, uid: str, pod: PodDemand) -> Verdict:
         """Admit the pod and give it what it asks for, or refuse it."""
+        pod = pod.managed_by(self.settings.manages_pods)
         self.cpus.reusable, self.memory.reusable, self.devices.reusable = 0, {}, {}
         hints: list[Hint] = []
         whole = self._aligned(pod, None) if self.settings.scope == "pod" else None

@@ -164,7 +164,7 @@ def _may_span(batch: ZoneBatch, plan: DemandPlan) -> BoolArray:
 
 def _by_totals(batch: ZoneBatch, plan: DemandPlan) -> IntArray:
     """How many pods there are resources for, wherever these are."""
-    found = np.full(len(batch), np.inf)
+    found = np.full(len(batch), float(np.iinfo(np.int32).max))
     for slot in range(len(plan.slots)):
         size = sum(take.all.get(slot, 0) for step in plan.steps for _, take in step.takes)
         if size:

@@ -55,6 +55,10 @@ class PodDemand:
         """What the kubelet sees of it: nothing of the pod's own policy."""
         return self if self.policy is None else replace(self, policy=None)
 
+    def managed_by(self, managers: bool) -> PodDemand:
+        """The demand on a kubelet whose managers handle pod-level resources, if they do."""
+        return replace(self, managed=True) if managers and self.pod_level is not None and not self.managed else self
+
     @property
     def is_pinned(self) -> bool:
         """Whether CPUs and memory of this pod are its own."""

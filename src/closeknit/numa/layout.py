@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 
 from ..model.container import Amounts
 from ..model.numa import NodeZones, Zone
-from ..model.numa_settings import NodeNuma
+from ..model.numa_settings import NodeNuma, NumaOption
 from ..model.resources import CPU
 from .admission import KubeletSettings, Machine
 from .cpus import CpuPlaces
@@ -21,7 +21,7 @@ from .demand import MILLI
 from .masks import mask_of
 from .resource_kinds import is_affine, is_native
 
-CLOSEST = "prefer-closest-numa-nodes"
+CLOSEST, POD_LEVEL = NumaOption.CLOSEST, NumaOption.POD_LEVEL
 MOST_ZONES = 10
 """The zones of which all sets are tried; a resource in more zones than that is not aligned."""
 MOST_CPUS = 8192
@@ -113,6 +113,7 @@ def layout_of(node: NodeZones, rules: KubeletRules = STATIC) -> Layout:
         rules.option(node, CLOSEST) == "true",
         pins_cpus=rules.pins_cpus and CPU not in rules.ignored and 0 < len(cpus) <= MOST_ZONES,
         pins_memory=rules.pins_memory and 0 < len(memory) <= MOST_ZONES,
+        manages_pods=rules.option(node, POD_LEVEL) == "true",
     )
     reach = range(max(by_id, default=-1) + 1)
     distances = tuple(tuple(by_id.get(at, _NOWHERE).cost(other) for other in reach) for at in reach)

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from ..model.numa import NodeZones
 from ..model.resources import CPU
 from .admission import NodeAdmission
-from .layout import CLOSEST, MOST_ZONES, STATIC, KubeletRules
+from .demand import PodDemand
+from .layout import CLOSEST, MOST_ZONES, POD_LEVEL, STATIC, KubeletRules
 from .resource_kinds import is_affine, is_native
 from .zone_state import kubelet_of, state_of_report
 
@@ -30,9 +31,13 @@ def reported_admission(node: NodeZones, rules: KubeletRules = STATIC) -> NodeAdm
     return kubelet_of(state_of_report(node, rules))
 
 
-def unknown(node: NodeZones, rules: KubeletRules = STATIC) -> list[str]:
-    """What may decide about this node's admissions and is not in its report."""
+def unknown(node: NodeZones, rules: KubeletRules = STATIC, demand: PodDemand | None = None) -> list[str]:
+    """What may decide about this node's admissions, of pods of a demand, and is not in its report."""
     found = []
+    if demand is not None and demand.pod_level is not None:
+        managed = rules.option(node, POD_LEVEL)
+        found += [f"whether {POD_LEVEL} is on"] if managed is None else []
+        found += ["how containers share what the pod has"] if managed == "true" else []
     if node.manager.policy != "none" and rules.option(node, CLOSEST) is None and len(node.zones) > 2:
         found.append(f"whether {CLOSEST} is on")
     if rules.pins_memory and any(

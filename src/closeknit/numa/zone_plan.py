@@ -170,6 +170,7 @@ STRICTNESS: Sequence[TopologyPolicy] = ("none", "best-effort", "restricted", "si
 def plan_of(family: LayoutFamily, demand: PodDemand) -> DemandPlan | None:
     """How the kubelets of a family admit the demand; None if it asks for nothing that they align."""
     settings = family.key.settings
+    demand = demand.managed_by(settings.manages_pods)
     registered = [name for name in family.slots if "/" in name]
     asks = [asked(settings, registered, demand, one) for one in demand.containers]
     names = {name for one in asks for name, _ in _named(one)}
