@@ -17,6 +17,7 @@ from .zoned import RACK, placed, shape, world, zones
 
 EXAMPLES = settings(max_examples=10, deadline=None)
 POLICIES: tuple[TopologyPolicy, ...] = ("none", "best-effort", "restricted", "single-numa-node")
+OWN: tuple[TopologyPolicy | None, ...] = (None, None, "restricted", "single-numa-node")
 CONSTRAINTS = (Constraint(required=RACK), Constraint(preferred=RACK), Constraint(unconstrained=True))
 
 
@@ -45,7 +46,7 @@ def cluster(draw: Random) -> tuple[dict[str, int], list[NodeZones]]:
 def test_decisions_with_reports_equal_those_without(mode: NumaMode, gates: Gates, draw: Random) -> None:
     hosts, reports = cluster(draw)
     zoned, plain = (world(hosts, *some, mode=mode, gates=gates) for some in (reports, ()))
-    own = draw.choice((None, None, "restricted", "single-numa-node"))
+    own = draw.choice(OWN)
     for _ in range(3):
         pods, count, where = shape(draw.randint(1, 4), own), draw.randint(1, 6), draw.choice(CONSTRAINTS)
         assert placed(zoned, pods, count, where) == placed(plain, pods, count, where)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..engine.numa.filter_admissions import FilterAdmissions
 from ..model.numa import NodeZones
 from ..model.numa_settings import NumaSettings
+from ..numa.admissions import Admissions
 from ..numa.demand import PodDemand
 from ..state.mirror import OtherPod, Usage
 from ..state.numa.zone_plans import ZonePlans, holder_of
@@ -44,7 +46,7 @@ class Zoning:
 
     def _begin(self, settings: NumaSettings) -> ZonePlans:
         """The first report has come: the pods that are bound already count, too."""
-        plans = ZonePlans(settings)
+        plans = ZonePlans(settings, FilterAdmissions() if settings.mode == "compat" else Admissions())
         plans.now = self.world.clock()
         for pods in (self.world.other_pods, self.world.placed.pods):
             for key, pod in pods.items():

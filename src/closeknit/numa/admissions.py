@@ -12,17 +12,30 @@ that it leaves open.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..model.numa import TopologyPolicy
+from ..model.numa import AmountsByZone, NodeZones, TopologyPolicy
 from .admission import NodeAdmission, Verdict
+from .admitting import RefusedPod as RefusedPod
 from .counting import Costs, costs_of, counts_of
 from .demand import PodDemand
+from .layout import KubeletRules
 from .zone_columns import BoolArray, IntArray, StateColumns
 from .zone_plan import DemandPlan, plan_of
-from .zone_state import ZonedAmounts, ZoneState, difference, kubelet_of, state_after, with_taken
+from .zone_state import (
+    ZonedAmounts,
+    ZoneState,
+    amounts,
+    difference,
+    kubelet_of,
+    least,
+    state_after,
+    state_of_report,
+    with_taken,
+)
 
 UNLIMITED = 2**31 - 1
 """The count of a node whose zones do not restrict the pods."""
@@ -33,14 +46,6 @@ MOST_DEMANDS = 256
 MOST_ADMITTED = 50_000
 
 _UNKNOWN = -1
-
-
-@dataclass(frozen=True)
-class RefusedPod:
-    """Why a pod was refused, and how many were admitted before it."""
-
-    verdict: Verdict
-    admitted: int
 
 
 @dataclass
@@ -85,6 +90,19 @@ class Admissions:
             self._numbers[state] = found
             self._columns.put(found, state)
         return found
+
+    def reported(self, node: NodeZones, rules: KubeletRules) -> int:
+        """The state that a report gives."""
+        return self.number(state_of_report(node, rules))
+
+    def least_of(self, numbers: Sequence[int]) -> int:
+        """What is free in all of these states that are laid out like the first."""
+        states = [self._states[number] for number in numbers]
+        alike = [one for one in states if one.layout == states[0].layout]
+        return numbers[0] if len(alike) == 1 else self.number(least(alike))
+
+    def free(self, number: int) -> AmountsByZone:
+        return amounts(self._states[number])
 
     def state(self, number: int) -> ZoneState:
         return self._states[number]

@@ -26,7 +26,7 @@ class PodDemand:
     `managed` tells whether the kubelet's managers handle pod-level resources; where they do not, a pod that has some
     gets no CPUs or memory of its own. `policy` is one that the pod asks for itself: where the node's kubelet would
     admit it on zones that this policy refuses, it counts as refused. A kubelet with the policy none aligns nothing and
-    can promise nothing, so no such pod goes there.
+    can promise nothing, so no such pod goes there. `overhead` is nothing to kubelets.
     """
 
     containers: tuple[Container, ...]
@@ -34,6 +34,7 @@ class PodDemand:
     qos: QoS = "BestEffort"
     managed: bool = False
     policy: TopologyPolicy | None = None
+    overhead: Amounts = ()
 
     @classmethod
     def of(
@@ -47,7 +48,10 @@ class PodDemand:
         return cls(every, pod_level, qos_class(every, pod_level), managed, policy)
 
     @classmethod
-    def of_shape(cls, shape: Shape) -> PodDemand:
+    def of_shape(cls, shape: Shape, as_filtered: bool = False) -> PodDemand:
+        """What kubelets see of a pod, or with `as_filtered` what NodeResourceTopologyMatch sees."""
+        if as_filtered:
+            return replace(cls.of(shape.containers, shape.pod_level), overhead=shape.overhead)
         return cls.of(shape.containers, shape.pod_level, policy=shape.numa_policy)
 
     @property

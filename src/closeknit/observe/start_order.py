@@ -25,9 +25,9 @@ PATIENCE = 60.0
 
 
 def turns_of(cache: ClusterCache, workload: Workload) -> dict[str, Turns]:
-    """For each pod set of an admitted workload the hosts whose zones are known."""
+    """For each pod set of an admitted workload the hosts whose zones are known; in mode compat none are promised."""
     plans, admission = cache.world.zoning.plans, workload.status.admission
-    if plans is None or admission is None:
+    if plans is None or admission is None or plans.settings.mode == "compat":
         return {}
     found: dict[str, Turns] = {}
     for given in admission.pod_sets:

@@ -9,8 +9,7 @@ from closeknit.model.resources import CPU, MEMORY
 from closeknit.numa.admissions import Refused
 from closeknit.numa.demand import PodDemand
 from closeknit.numa.fingerprint import fingerprint
-from closeknit.numa.zone_state import amounts
-from closeknit.state.numa.zone_plans import PodNeeds, ZonePlans
+from closeknit.state.numa.zone_plans import KubeletPod, ZonePlans
 
 NODE = "n1"
 
@@ -72,5 +71,5 @@ def test_pods_give_back_no_more_than_their_zones_lack() -> None:
             for one in found.held[holder]:
                 number = plans.admissions.charge(number, one, sign)
         assert number == found.now
-    free = amounts(plans.admissions.state(found.room))
+    free = plans.admissions.free(found.room)
     assert free[0] == {CPU: 4000, MEMORY: 100}

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ...numa.admissions import Admissions
+from ...numa.admitting import Admitting
 from ...numa.layout import KubeletRules
-from ...numa.zone_state import least, state_of_report
+from ...numa.zone_state import ZonedAmounts
 from .readings import Readings, ZoneReading
 from .zone_states import NO_ZONES, Zoned
 
@@ -26,8 +26,13 @@ class BoundState(NamedTuple):
     placed: Mapping[str, Zoned] = {}
 
 
-def bound_state(admissions: Admissions, readings: Readings, rules: KubeletRules) -> BoundState:
-    """The state of a node with the pods that are bound to it; `NO_ZONES` if it has no report."""
+def bound_state(
+    admissions: Admitting, readings: Readings, rules: KubeletRules, located: Collection[ZonedAmounts] = ()
+) -> BoundState:
+    """The state of a node with the pods that are bound to it; `NO_ZONES` if it has no report.
+
+    `located` are pods whose zones are known. A reading has their amounts, but not the groups of zones of their memory.
+    """
     numbers, placed = [], dict[str, Zoned]()
     for one in readings.every:
         number, given = _of_reading(admissions, one, rules)
@@ -35,13 +40,16 @@ def bound_state(admissions: Admissions, readings: Readings, rules: KubeletRules)
         placed.update(given)
     if not numbers:
         return BoundState()
-    states = [admissions.state(number) for number in numbers]
-    alike = [one for one in states if one.layout == states[0].layout]
-    return BoundState(numbers[0] if len(alike) == 1 else admissions.number(least(alike)), placed)
+    return BoundState(admissions.least_of(numbers), placed)
 
 
-def _of_reading(admissions: Admissions, one: ZoneReading, rules: KubeletRules) -> tuple[int, dict[str, Zoned]]:
-    number, given = admissions.number(state_of_report(one.zones, rules)), dict[str, Zoned]()
+def _of_reading(
+    admissions: Admitting, one: ZoneReading, rules: KubeletRules, located: Iterable[ZonedAmounts]
+) -> tuple[int, dict[str, Zoned]]:
+    number, given = admissions.reported(one.zones, rules), dict[str, Zoned]()
+    for pod_has in located:
+        if pod_has.groups:
+            number = admissions.charge(number, ZonedAmounts(groups=pod_has.groups))
     for pod in one.unplaced:
         number, given[pod.uid] = admissions.fill(number, pod.demand, 1)
     return number, given

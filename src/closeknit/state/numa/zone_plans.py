@@ -21,9 +21,11 @@ from ...model.resources import CPU
 from ...model.shape import Shape
 from ...model.topology import HOSTNAME, NODE
 from ...numa.admissions import Admissions
-from ...numa.demand import PodDemand
-from ...numa.layout import KubeletRules
-from ...numa.zone_state import ZonedAmounts, amounts, state_of_report
+from ...numa.admitting import Admitting
+from ...numa.demand import MILLI, PodDemand
+from ...numa.layout import KubeletRules, Layout, layout_of
+from ...numa.memory_groups import groups_of
+from ...numa.zone_state import ZonedAmounts
 from .accounts import ZoneAccounts
 from .bound_pod import AccountedPod
 from .bound_state import bound_state
@@ -63,9 +65,10 @@ class Planned(NamedTuple):
 class ZonePlans:
     """`now` is the time of the last event: a reading of a report may change by time alone."""
 
-    def __init__(self, settings: NumaSettings) -> None:
+    def __init__(self, settings: NumaSettings, admissions: Admitting | None = None) -> None:
+        """`admissions` tells what nodes admit: by default what their kubelets do."""
         self.settings, self.now = settings, 0.0
-        self.accounts, self.admissions = ZoneAccounts(), Admissions()
+        self.accounts, self.admissions = ZoneAccounts(), Admissions() if admissions is None else admissions
         self._rules: dict[str, KubeletRules] = {}
         self._pods: dict[str, tuple[AccountedPod, str]] = {}
         """Bound pods by key, each with its holder."""
@@ -96,7 +99,7 @@ class ZonePlans:
     def free_on(self, node: str) -> AmountsByZone:
         """What the zones of a node have free, planned pods counted."""
         number = self._now.get(node)
-        return {} if number is None else amounts(self.admissions.state(number))
+        return {} if number is None else self.admissions.free(number)
 
     def demand_of(self, shape: Shape) -> PodDemand:
         """What a kubelet sees of a pod of a shape."""
@@ -104,7 +107,7 @@ class ZonePlans:
         if known is None:
             if len(self._demands) > 4096:
                 self._demands.clear()
-            known = self._demands[shape] = PodDemand.of_shape(shape)
+            known = self._demands[shape] = PodDemand.of_shape(shape, self.settings.mode == "compat")
         return known
 
     # What is observed
@@ -212,12 +215,12 @@ class ZonePlans:
 
     def _taken(self, number: int, empty: int) -> dict[int, dict[str, int]]:
         """What is not free in a state, by zone and resource."""
-        free, most = (amounts(self.admissions.state(one)) for one in (number, empty))
+        free, most = map(self.admissions.free, (number, empty))
         return {zone: {name: size - free[zone][name] for name, size in own.items()} for zone, own in most.items()}
 
     def _empty(self, report: NodeZones, rules: KubeletRules) -> int:
         zones = tuple(map(_emptied, report.zones))
-        return self.admissions.number(state_of_report(replace(report, zones=zones), rules))
+        return self.admissions.reported(replace(report, zones=zones), rules)
 
 
 def _emptied(zone: Zone) -> Zone:

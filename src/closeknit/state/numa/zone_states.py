@@ -19,7 +19,7 @@ import numpy as np
 
 from ...model.shape import Shape
 from ...numa.admission import Verdict
-from ...numa.admissions import Admissions, RefusedPod
+from ...numa.admitting import Admitting, RefusedPod
 from ...numa.counting import Costs
 from ...numa.demand import PodDemand
 from ...numa.zone_state import ZonedAmounts
@@ -58,7 +58,7 @@ class Before(NamedTuple):
 class ZoneStates:
     """`held` are the zones of pods, `lifted` those of pods that are taken away for a trial."""
 
-    def __init__(self, admissions: Admissions, demand_of: Callable[[Shape], PodDemand], rows: int) -> None:
+    def __init__(self, admissions: Admitting, demand_of: Callable[[Shape], PodDemand], rows: int) -> None:
         self.admissions, self.demand_of = admissions, demand_of
         self.states: dict[View, IntArray] = {view: np.full(rows, NO_ZONES) for view in ("now", "room", "empty")}
         self.held: dict[Seat, Zoned] = {}
