@@ -1,4 +1,4 @@
-"""A gang on nodes with NUMA zones, whose simulated kubelets refuse what no zone can hold.
+"""A gang of pods on nodes with NUMA zones, whose simulated kubelets refuse what no zone can hold.
 
 The reports are created after the controller has started. Workers and leader differ in shape and share hosts.
 """
@@ -18,12 +18,12 @@ from servers.zoned import TOPOLOGIES, held_zones, is_refused, zoned_machines, zo
 
 from .plane import Place
 from .scene import EVENTS, PODS, Scene
-from .test_sets import PART, job_set
-from .work import job, template
+from .test_pods import GROUP, TOTAL, pod
+from .work import template
 
 WORKERS, ZONE = 32, 8
 LEADER, WORKER = 6, 4
-EXPECTED = "closeknit.dev/numa-zones"
+EXPECTED, PART = "closeknit.dev/numa-zones", "part"
 
 
 @pytest.fixture
@@ -40,14 +40,24 @@ def reports(scene: Scene) -> dict[str, Object]:
 
 
 def guaranteed(cpu: int, **wish: str) -> Object:
-    pod = template(cpu, **wish)
+    found = template(cpu, **wish)
     amounts = {"cpu": str(cpu), "memory": "1Gi"}
-    pod["spec"]["containers"][0]["resources"] = {"requests": amounts, "limits": amounts}
-    return pod
+    found["spec"]["containers"][0]["resources"] = {"requests": amounts, "limits": amounts}
+    return found
 
 
-def planned_zones(pod: Object) -> set[str]:
-    return {one["zone"] for one in json.loads(pod["metadata"]["annotations"][EXPECTED])}
+def gang() -> Iterator[Object]:
+    """A pod group of two pod sets that are placed together."""
+    total = str(WORKERS + 1)
+    for number in range(WORKERS + 1):
+        part, cpu = ("leader", LEADER) if number == 0 else ("worker", WORKER)
+        found = pod(f"{part}-{number}", guaranteed(cpu, required=RACK, group_name="gang"), {GROUP: "gang", PART: part})
+        found["metadata"]["annotations"][TOTAL] = total
+        yield found
+
+
+def planned_zones(one: Object) -> set[str]:
+    return {zone["zone"] for zone in json.loads(one["metadata"]["annotations"][EXPECTED])}
 
 
 def free(scene: Scene, nodes: list[str]) -> int:
@@ -63,15 +73,17 @@ def test_a_gang_with_a_leader_is_admitted_in_the_zones_of_its_plan(
     quota = [{"name": name, "nominalQuota": "1000Gi"} for name in ("cpu", "memory")]
     flavors = [{"name": scene.name, "resources": quota}]
     scene.queue(resourceGroups=[{"coveredResources": ["cpu", "memory"], "flavors": flavors}])
-    scene.submit(job("wide", 1, guaranteed(ZONE + 2, required=RACK)))
+    scene.submit(pod("wide", guaranteed(ZONE + 2, required=RACK)))
     scene.until(lambda: "NUMA zones" in scene.why("wide"), "no zone has room for the wide pod")
-    scene.delete("batch/v1/jobs", "wide")
-    near = {"required": RACK, "group_name": "gang"}
-    scene.submit(job_set(leader=(1, 1, guaranteed(LEADER, **near)), workers=(1, WORKERS, guaranteed(WORKER, **near))))
+    scene.delete(PODS, "wide")
+    scene.until(lambda: scene.find(PODS, "wide") is None, "the wide pod is gone")
+    for one in gang():
+        scene.submit(one)
     pods = scene.await_running(WORKERS + 1)
+    assert len(scene.workload("gang")["spec"]["podSets"]) == 2
     assert len(scene.racks([one["spec"]["nodeName"] for one in pods])) == 1
-    hosts = {part: {one["spec"]["nodeName"] for one in scene.pods(f"{PART}={part}")} for part in ("leader", "workers")}
-    assert hosts["leader"] <= hosts["workers"]
+    hosts = {part: {one["spec"]["nodeName"] for one in scene.pods(f"{PART}={part}")} for part in ("leader", "worker")}
+    assert hosts["leader"] <= hosts["worker"]
     assert [one["metadata"]["name"] for one in scene.all(PODS) if is_refused(one)] == []
     assert [one["message"] for one in scene.all(EVENTS) if one["reason"] == "TopologyAffinityError"] == []
     got = {one["metadata"]["name"]: {f"node-{zone}" for zone in held_zones(one).values()} for one in pods}
