@@ -17,6 +17,7 @@ from ..cluster.files import files as files_of
 from ..cluster.located import located
 from ..cluster.mistakes import SHOWN, Mistakes
 from ..dialects.gangs import KINDS, Shares
+from ..dialects.nrt.keys import KIND as NODE_TOPOLOGY
 from ..dialects.volcano.keys import BATCH_GROUP, SCHEDULING_GROUP
 from ..model.gang import Gang
 from ..model.gates import Gates
@@ -42,9 +43,9 @@ class GivenFiles:
     def wheres(self) -> set[str]:
         return {where for where, _ in self.objects}
 
-    def files_with(self, kind: str) -> list[str]:
-        """The files that hold an object of a kind."""
-        holding = {where for where, raw in self.objects if raw["kind"] == kind}
+    def files_with(self, *kinds: str) -> list[str]:
+        """The files that hold an object of one of these kinds."""
+        holding = {where for where, raw in self.objects if raw["kind"] in kinds}
         return [file for path in self.paths for file in files_of(path) if shown(file) in holding]
 
     def place_of(self, gang: Gang) -> int:
@@ -78,7 +79,7 @@ def has_groups(paths: Sequence[str]) -> bool:
 
 def nodes_of_cluster(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of `load_groups` for the manifests of a whole cluster: their nodes, pods and topologies."""
-    kinds: dict[str, set[str]] = {"Node": set(), "Pod": set()}
+    kinds: dict[str, set[str]] = {"Node": set(), NODE_TOPOLOGY: set(), "Pod": set()}
     for file in (file for path in options["cluster"] for file in files_of(path)):
         if holds_pools(file):
             kinds["Node"].add(file)
@@ -86,17 +87,18 @@ def nodes_of_cluster(options: Mapping[str, Any]) -> dict[str, Any]:
         for _, raw in documents(file):
             if raw["kind"] in kinds:
                 kinds[raw["kind"]].add(file)
-    given = ("feature_gates", "profile", "topology", "selector")
+    given = ("feature_gates", "profile", "topology", "selector", "config")
     of_nodes = {name: options[name] for name in given if name in options}
     pods = [*options.get("pods", ()), *sorted(kinds["Pod"])]
-    return {**of_nodes, "nodes": sorted(kinds["Node"]), "pods": pods, "context": options["cluster"]}
+    nodes = sorted(kinds["Node"] | kinds[NODE_TOPOLOGY])
+    return {**of_nodes, "nodes": nodes, "pods": pods, "context": options["cluster"]}
 
 
 def load_groups(given: GivenFiles, cluster: Mapping[str, Any]) -> LoadedGroups:
     """The groups of the files, on the nodes that the options and the files describe; raises all mistakes."""
     gates = gates_of(**cluster)
     options = dict(cluster)
-    options["nodes"] = [*cluster["nodes"], *given.files_with("Node")]
+    options["nodes"] = [*cluster["nodes"], *given.files_with("Node", NODE_TOPOLOGY)]
     columns, nodes = read_columns(gates, **options)
     members = grouped_pods(cluster["pods"])
     counted = {_key(raw) for _, raw in members}

@@ -21,10 +21,12 @@ from ..dialects.cloud_labels import OUR_POOL, is_written_by_cloud
 from ..model.gates import PROFILES, Gates
 from ..model.maintenance import Maintenance
 from ..model.mistake import InputError, Mistake, refuse
+from ..model.numa_settings import NumaSettings
 from ..model.shape import Toleration
 from ..model.topology import Topology
 from ..observe.columns import reorder
 from ..observe.file_windows import with_windows
+from ..observe.file_zones import put_zones
 from ..observe.levels import LevelSource, levels_from_text, missing_levels, read_topology
 from ..observe.nodes import FileNodes, read_nodes
 from ..observe.pods import read_pods
@@ -154,7 +156,7 @@ def load(
         remedy = "label the nodes, or use fewer levels" if by_hand else "use fewer levels"
         raise refuse(f"no node has all of the levels {', '.join(laid.levels)}", remedy)
     if over is None:
-        _use(snapshot, read, pods, gates)
+        _use(snapshot, read, pods, gates, config)
     return LoadedNodes(snapshot, read, laid, gates, flavor.tolerations if flavor else (), windows)
 
 
@@ -165,20 +167,31 @@ def _laid_over(columns: NodeColumns, topology: Topology, chosen: NodeTable) -> S
 
 
 def read_columns(
-    gates: Gates, nodes: Sequence[str], pods: Sequence[str] = (), selector: Sequence[str] = (), **_: Any
+    gates: Gates,
+    nodes: Sequence[str],
+    pods: Sequence[str] = (),
+    selector: Sequence[str] = (),
+    config: str | None = None,
+    **_: Any,
 ) -> tuple[Snapshot, FileNodes]:
     """The selected nodes as columns without a topology, with what runs on them, and everything read with them."""
     check_nodes(nodes)
     with Progress("nodes") as tick:
         read = read_nodes(nodes, tick)
-    return columns_of(read, gates, pods, selector), read
+    return columns_of(read, gates, pods, selector, config), read
 
 
-def columns_of(read: FileNodes, gates: Gates, pods: Sequence[str] = (), selector: Sequence[str] = ()) -> Snapshot:
+def columns_of(
+    read: FileNodes,
+    gates: Gates,
+    pods: Sequence[str] = (),
+    selector: Sequence[str] = (),
+    config: str | None = None,
+) -> Snapshot:
     """The selected nodes as columns without a topology, with what runs on them."""
     _warn(read.warnings)
     columns = node_columns(with_windows(select(read.table, parse_selector(selector)), _windows(read, gates)))
-    _use(columns, read, pods, gates)
+    _use(columns, read, pods, gates, config)
     return columns
 
 
@@ -203,12 +216,13 @@ def _of_flavor(table: NodeTable, flavor: LevelSource) -> NodeTable:
     return select(table, flavor.labels, flavor.where, f"ResourceFlavor {flavor.name}: spec.nodeLabels")
 
 
-def _use(snapshot: Snapshot, nodes: FileNodes, pods: Sequence[str], gates: Gates) -> None:
-    """Charge the usage of running pods, with their kinds where these count, and of `used` in pools."""
-    columns = [nodes.used]
+def _use(snapshot: Snapshot, nodes: FileNodes, pods: Sequence[str], gates: Gates, config: str | None) -> None:
+    """Charge the usage of running pods, with their kinds and zones where these count, and of `used` in pools."""
+    columns, zoned = [nodes.used], {}
     if pods:
         with Progress("pods") as tick:
-            read = read_pods(pods, nodes.table, tick, "AllPodFilters" in gates)
+            read = read_pods(pods, nodes.table, tick, "AllPodFilters" in gates, nodes.zones)
+        zoned = read.zoned
         _warn(read.warnings)
         for (node, kind), count in read.kinds.items():
             snapshot.neighbours.use(node, kind, count)
@@ -217,6 +231,15 @@ def _use(snapshot: Snapshot, nodes: FileNodes, pods: Sequence[str], gates: Gates
     for used in columns:
         if used:
             snapshot.use_columns(reorder(used, nodes.table.names, snapshot.table.names))
+    numa = _numa_settings(config)
+    if nodes.zones and "NumaZones" in gates and numa.mode != "off":
+        put_zones(snapshot.columns, nodes.zones, zoned, numa)
+
+
+def _numa_settings(config: str | None) -> NumaSettings:
+    from .configuration import configured
+
+    return NumaSettings() if config is None else configured(config).settings.numa
 
 
 def suggested(table: NodeTable, wanted: Collection[str] = ()) -> Topology:

@@ -15,6 +15,7 @@ import click
 
 from ..cluster.files import STDIN, identity, stdin_kept
 from ..dialects.kueue.jobs import GivenJob
+from ..dialects.nrt.keys import KIND as NODE_TOPOLOGY
 from ..model.claims import Volumes
 from ..model.gang import Gang
 from ..model.gates import Gates
@@ -81,7 +82,7 @@ def _load(paths: Sequence[str], gates: Gates, cluster: Mapping[str, Any]) -> Pla
 
 def _placeables(given: GivenFiles, paths: Sequence[str], gates: Gates, cluster: Mapping[str, Any]) -> Placeables:
     options = {name: value for name, value in cluster.items() if name != "context"}
-    options["nodes"] = [*cluster["nodes"], *given.files_with("Node")]
+    options["nodes"] = [*cluster["nodes"], *given.files_with("Node", NODE_TOPOLOGY)]
     if not given.shares.has_groups:
         nodes, jobs = load_jobs(jobs_of(given.objects, paths, gates), gates, options)
         return Placeables([*jobs], gates, nodes)

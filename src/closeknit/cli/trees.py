@@ -11,6 +11,7 @@ import click
 
 from ..cluster.files import documents
 from ..cluster.located import located
+from ..dialects.nrt.keys import KIND as NODE_TOPOLOGY
 from ..model.mistake import InputError, Mistake, refuse
 from ..model.nearest import did_you_mean
 from ..model.number import number_of
@@ -54,7 +55,7 @@ class GivenTrees:
 
 
 def nodes_of(given: GivenFiles, cluster: Mapping[str, Any]) -> FileNodes:
-    nodes = [*cluster["nodes"], *given.files_with("Node")]
+    nodes = [*cluster["nodes"], *given.files_with("Node", NODE_TOPOLOGY)]
     check_nodes(nodes)
     with Progress("nodes") as tick:
         return read_nodes(nodes, tick)

@@ -51,7 +51,7 @@ def objects(
     """
     decoder = msgspec.json.Decoder(form)
     others: dict[str, None] = {}
-    found = False
+    found = is_beside = False
     for file in files(path):
         where = shown(file)
         with opened(file) as pieces:
@@ -74,6 +74,7 @@ def objects(
                 elif named is not None:
                     if beside is not None and named in beside:
                         beside[named](where, decoded(file, pieces, data))
+                        is_beside = True
                     elif _is_empty_list(named, data):
                         found = True
                     else:
@@ -84,7 +85,7 @@ def objects(
                     found |= used
                     if not used:
                         mistakes.add(not_kubernetes(file, pieces, raw))
-    if others and not found and not mistakes:
+    if others and not found and not is_beside and not mistakes:
         raise refuse(f"there is no {kind} in it, only {', '.join(others)}", f"give a file with {kind}s", shown(path))
 
 

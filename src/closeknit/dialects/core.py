@@ -143,6 +143,7 @@ class PodSpec(Struct):
 
 class PodStatus(Struct):
     phase: str | None = None
+    start_time: str | None = None
 
 
 class WirePod(Struct):

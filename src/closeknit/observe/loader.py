@@ -27,9 +27,11 @@ from ..dialects.limits import limit_ranges, runtime_class
 from ..model.gates import Gates
 from ..model.mistake import Mistake
 from ..model.settings import Settings
+from ..state.mirror import OtherPod
 from .cluster_cache import UNREADABLE, ClusterCache
 from .creation import as_created
 from .due_workloads import DueWorkloads
+from .file_zones import in_order_of_arrival, of_the_past
 from .live_jobs import Managed
 from .loaded import LoadedCluster
 from .manifests import JOBS, POD, Found, Manifests, Raw
@@ -39,7 +41,9 @@ LAST = (*(BY_NAME[key] for key in JOBS if key in BY_NAME and key != POD), kinds.
 """Kinds loaded after everything that they refer to."""
 FIRST = (kinds.COHORT,)
 """Kinds loaded before the queues below them, so that each tree is built once."""
-ORDER = (*FIRST, *(kind for kind in KINDS if kind not in (*FIRST, *LAST)), *LAST)
+WITH_NODES = (kinds.NODE_TOPOLOGY,)
+"""Kinds loaded before the pods, some of which may have come after what these report."""
+ORDER = (*FIRST, *(kind for kind in KINDS if kind not in (*WITH_NODES, *FIRST, *LAST)), *LAST)
 
 API_FORM = "write it as the Kubernetes API has it"
 
@@ -83,9 +87,17 @@ class _Loader:
             self.cache.put_node(node)
         for zones in self.found.zones:
             self.cache.world.put_zones(zones)
-        for bound in self.found.pods:
-            if bound.pod is not None:
-                self.cache.put_pod(bound.key, bound.pod)
+        for found in self.found.of(kinds.NODE_TOPOLOGY.kind, kinds.NODE_TOPOLOGY.group):
+            self._add(kinds.NODE_TOPOLOGY, found)
+        pods = [(one.key, one.pod) for one in self.found.pods if one.pod is not None]
+        for key, pod in sorted(pods, key=lambda one: in_order_of_arrival(one[1].needs)):
+            self.cache.put_pod(key, self._placed_in_time(pod))
+
+    def _placed_in_time(self, pod: OtherPod) -> OtherPod:
+        """Files are one moment: a pod of which nothing tells when it was accepted was there before all reports."""
+        if self.found.is_live or pod.needs is None:
+            return pod
+        return pod._replace(needs=of_the_past(pod.needs, self.cache.now()))
 
     def _add(self, kind: Kind, found: Found) -> None:
         if not self._is_valid(kind, found):

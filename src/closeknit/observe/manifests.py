@@ -33,13 +33,16 @@ from ..model.node import Node
 from ..model.numa import NodeZones
 from ..model.resources import ABSURD, Resources
 from ..model.topology import HOSTNAME
+from ..numa.demand import PodDemand
 from ..state.mirror import OtherPod
+from ..state.numa.zone_plans import KubeletPod
 from .nodes import name_some
 from .pod_kinds import KindCache
 from .pods import FilePodSpec
 from .pool_form import is_pool, read_pool
 from .pool_nodes import nodes_of_pool, pods_of_pool, zones_of_pool
 from .quantities import bad_quantities
+from .zone_needs import told
 
 Raw = dict[str, Any]
 Buffer = bytes | msgspec.Raw
@@ -213,7 +216,8 @@ class _Reader:
         self._node = msgspec.json.Decoder(KeptNode)
         self._pod = msgspec.json.Decoder(KeptPod)
         self._full_pod = msgspec.json.Decoder(core.WirePod)
-        self._requests: dict[tuple[bytes, ...], Resources] = {}
+        self._requests: dict[tuple[bytes, ...], tuple[Resources, PodDemand]] = {}
+        self._container_names: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._kinds = KindCache(True)
         self._names: set[tuple[str, ...]] = set()
         self._repeated: list[str] = []
@@ -347,23 +351,27 @@ class _Reader:
         group = labels.get(keys.POD_GROUP) or annotations.get(keys.POD_GROUP) or ""
         pod = None
         if not kept:
-            asks = self._asks(spec, data, f"Pod {namespace}/{name}", where)
-            pod = OtherPod(node, asks, daemon_of(owners), self._kinds.of_text(namespace, labels, data))
+            asks, demand = self._asks(spec, data, f"Pod {namespace}/{name}", where)
+            start = None if wire.status is None else wire.status.start_time
+            needs = told(KubeletPod(demand, self._container_names.setdefault(spec.names, spec.names)), annotations, start)
+            kind = self._kinds.of_text(namespace, labels, data)
+            pod = OtherPod(node, asks, daemon_of(owners), kind, needs)
         uids = tuple(uid for uid in (*(one.uid for one in owners), meta.uid) if uid)
         by_topology = any(key in annotations for key in (*keys.TOPOLOGY_ANNOTATIONS, *keys.FORMER))
         workload = annotations.get(keys.WORKLOAD) or group
         self.found.pods.append(BoundPod(f"{namespace}/{name}", node, workload, uids, by_topology, pod))
 
-    def _asks(self, spec: FilePodSpec, data: Buffer, what: str, where: str) -> Resources:
-        """The requests of a pod; pods with the same text are computed once."""
+    def _asks(self, spec: FilePodSpec, data: Buffer, what: str, where: str) -> tuple[Resources, PodDemand]:
+        """The requests of a pod, and what its kubelet sees; pods with the same text are computed once."""
         known = self._requests.get(spec.key)
         if known is None:
             try:
-                known = core.requests(self._full_pod.decode(data).spec)
+                full = self._full_pod.decode(data).spec
+                known = core.requests(full), core.demand(full)
             except ValueError as error:
                 text = f"its resource requests are invalid: {error}"
                 self.found.warnings.append(Mistake(text, "it counts as a pod without requests", where, what))
-                known = {}
+                known = {}, PodDemand.of(())
             self._requests[spec.key] = known
         return known
 

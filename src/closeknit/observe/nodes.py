@@ -6,7 +6,7 @@ hostname are refused, because placement would count one machine twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -20,14 +20,18 @@ from ..dialects import core
 from ..dialects.field import Field
 from ..dialects.kueue.objects.rules import check_maintenance
 from ..dialects.maintenance import KIND, maintenance
+from ..dialects.nrt import keys as nrt
+from ..dialects.nrt.reading import read_topology
 from ..model.maintenance import Maintenance
 from ..model.mistake import InputError, Mistake, refuse
 from ..model.node import Node
+from ..model.numa import NodeZones
 from ..model.resources import ABSURD, PODS
 from ..model.topology import HOSTNAME
 from ..state.table import MISSING, IntArray, NodeTable
 from .columns import join, join_columns
 from .pool_form import MAX_NODES, Pool, is_pool, read_pool
+from .pool_nodes import zones_of_pool
 from .pools import pool_table, pool_usage
 from .quantities import bad_quantities
 
@@ -48,6 +52,8 @@ class FileNodes:
     """Topologies and HyperNodes beside the nodes, each with its file."""
     volumes: list[tuple[str, Any]] = field(default_factory=list)
     """Claims, volumes and storage classes beside the nodes."""
+    zones: dict[str, NodeZones] = field(default_factory=dict)
+    """The NUMA zones of nodes, as NodeResourceTopologies beside them or pools tell."""
 
 
 class FileNode(core.WireNode):
@@ -69,19 +75,35 @@ def read_nodes(paths: Sequence[str], tick: Tick | None = None) -> FileNodes:
     parts: list[_Part] = []
     windows: list[Maintenance] = []
     others: list[tuple[str, Any]] = []
+    reports: dict[str, NodeZones] = {}
     for path in paths:
-        found = list(_read(path, mistakes, warnings, windows, others, tick))
-        if not found and not mistakes:
+        before = len(reports)
+        found = list(_read(path, mistakes, warnings, windows, others, reports, tick))
+        if not found and not mistakes and len(reports) == before:
             raise refuse("there is no Node in it", "give what kubectl get nodes -o json prints, or pools", shown(path))
         parts += found
     mistakes.check()
+    if not parts:
+        where = ", ".join(map(shown, paths))
+        raise refuse("there is no Node in it", "give what kubectl get nodes -o json prints, or pools", where)
     table = join([part.table for part in parts])
     _check_unique(parts, table, mistakes)
     mistakes.check()
     used = join_columns([(len(part.table), part.used) for part in parts])
     trees = [one for one in others if one[1]["kind"] in TREES]
     volumes = [one for one in others if one[1]["kind"] not in TREES]
-    return FileNodes(table, used, warnings.as_list(), windows, trees, volumes)
+    told = [*warnings.as_list(), *_of_reports(reports, table)]
+    return FileNodes(table, used, told, windows, trees, volumes, reports)
+
+
+def _of_reports(reports: Mapping[str, NodeZones], table: NodeTable) -> Iterator[Mistake]:
+    """Mistakes in reports, which concern these nodes only, and reports of nodes that were not given."""
+    for one in reports.values():
+        yield from one.mistakes
+    strange = sorted(reports.keys() - set(table.names))
+    if strange:
+        text = f"NodeResourceTopologies of nodes that were not given: {len(strange)} ({name_some(strange)})"
+        yield Mistake(text, "give their nodes, or remove them")
 
 
 def holds_pools(path: str) -> bool:
@@ -108,6 +130,7 @@ def _read(
     warnings: _Warnings,
     windows: list[Maintenance],
     others: list[tuple[str, Any]],
+    reports: dict[str, NodeZones],
     tick: Tick | None,
 ) -> Iterator[_Part]:
     raw_pools: list[tuple[str, dict[str, Any]]] = []
@@ -126,8 +149,12 @@ def _read(
         if not checked.report:
             windows.append(maintenance(raw))
 
+    def report(where: str, raw: Any) -> None:
+        zones = read_topology(raw, where)
+        reports.setdefault(zones.node, zones)
+
     kept = (*TREES, *(kind.kind for kind in VOLUME_KINDS))
-    beside = {KIND: window, **dict.fromkeys(kept, lambda where, raw: others.append((where, raw)))}
+    beside = {KIND: window, nrt.KIND: report, **dict.fromkeys(kept, lambda where, raw: others.append((where, raw)))}
     for where, _, wire in objects(path, FileNode, "Node", mistakes, tick, stray, beside):
         node = _node(wire, where, mistakes)
         if node is not None:
@@ -135,7 +162,7 @@ def _read(
             warnings.check(node, wire)
     for where, of_file in nodes.items():
         yield _Part(where, NodeTable.of(of_file), {})
-    yield from _pools(raw_pools, mistakes)
+    yield from _pools(raw_pools, mistakes, reports)
 
 
 def _node(wire: FileNode, where: str, mistakes: Mistakes) -> Node | None:
@@ -153,7 +180,9 @@ def _node(wire: FileNode, where: str, mistakes: Mistakes) -> Node | None:
     return node
 
 
-def _pools(raw_pools: Sequence[tuple[str, dict[str, Any]]], mistakes: Mistakes) -> Iterator[_Part]:
+def _pools(
+    raw_pools: Sequence[tuple[str, dict[str, Any]]], mistakes: Mistakes, reports: dict[str, NodeZones]
+) -> Iterator[_Part]:
     pools: list[tuple[str, Pool]] = []
     for where, raw in raw_pools:
         if len(raw_pools) > 1 and not raw.get("name"):
@@ -170,6 +199,7 @@ def _pools(raw_pools: Sequence[tuple[str, dict[str, Any]]], mistakes: Mistakes) 
         mistakes.add(Mistake(text, f"make at most {MAX_NODES:,} nodes in all", pools[0][0], "pools"))
     if not mistakes:
         for place, (where, pool) in enumerate(pools):
+            reports |= {one.node: one for one in zones_of_pool(pool)}
             yield _Part(where, pool_table(pool), pool_usage(pool, place))
 
 

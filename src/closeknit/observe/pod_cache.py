@@ -14,18 +14,17 @@ from ..cluster.port import Change, Raw
 from ..decide.world import World
 from ..dialects import core
 from ..dialects import pods as pod_wire
-from ..dialects.field import Field
 from ..dialects.kueue import keys
 from ..dialects.kueue.jobs import marks
 from ..dialects.kueue.topology_request import is_by_topology
 from ..dialects.nrt.keys import EXPECTED_ZONES, OBSERVED_ZONES
-from ..dialects.nrt.zones_of_pods import expected_zones, observed_zones
 from ..model.resources import Resources
 from ..state.mirror import OtherPod
 from ..state.numa.zone_plans import KubeletPod
 from ..state.placed import PlacedPod
 from .pod_index import PodIndex
 from .pod_kinds import KindCache
+from .zone_needs import told
 
 MOST_SHAPES = 10_000
 
@@ -137,10 +136,10 @@ class PodCache:
                 self._needs.clear()
             spec = msgspec.convert(raw["spec"], core.PodSpec)
             found = self._needs[text] = core.requests(spec), KubeletPod(core.demand(spec), core.container_names(spec))
-        if not tells_zones(raw):
+        start = (raw.get("status") or {}).get("startTime")
+        if start is None and not tells_zones(raw):
             return found
-        notes = Field.root(raw["metadata"]["annotations"])
-        return found[0], found[1]._replace(observed=observed_zones(notes), expected=expected_zones(notes))
+        return found[0], told(found[1], raw["metadata"].get("annotations") or {}, start)
 
 
 def _resources(spec: Raw) -> bytes:

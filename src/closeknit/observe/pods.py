@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,11 +23,13 @@ from ..dialects.pods import takes_room
 from ..model.mistake import Mistake
 from ..model.pod_rules import PodKind
 from ..model.resources import PODS, Resources
+from ..state.numa.zone_plans import KubeletPod
 from ..state.snapshot import LIMIT
 from ..state.table import IntArray, NodeTable
 from .nodes import NAMED, name_some
 from .pod_kinds import KindCache
 from .quantities import bad_quantities
+from .zone_needs import needs_of
 
 KEPT = 1 << 16
 """How many different resource texts are cached."""
@@ -63,9 +65,12 @@ class Pods:
     warnings: list[Mistake] = field(default_factory=list)
     kinds: Counter[tuple[str, PodKind]] = field(default_factory=Counter)
     """Pods by node and kind, if kinds were asked for."""
+    zoned: dict[str, tuple[str, KubeletPod]] = field(default_factory=dict)
+    """For each pod on a node with zones the node, and what its kubelet sees of it."""
 
 
 class FileContainer(core.Struct):
+    name: str | None = None
     resources: msgspec.Raw = _NOTHING
     restart_policy: str | None = None
 
@@ -88,6 +93,11 @@ class FilePodSpec(core.Struct):
         if self.overhead or self.resources:
             key += (b"pod", bytes(self.overhead), bytes(self.resources))
         return tuple(key)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all containers, in start order."""
+        return tuple(one.name or "" for one in (*(self.init_containers or ()), *(self.containers or ())))
 
 
 class FilePodOwner(core.Struct):
@@ -132,10 +142,16 @@ class FilePod(core.Struct):
         return any(owner.kind in ("DaemonSet", "Node") for owner in owners) if owners else False
 
 
-def read_pods(paths: Sequence[str], table: NodeTable, tick: Tick | None = None, kinds: bool = False) -> Pods:
+def read_pods(
+    paths: Sequence[str],
+    table: NodeTable,
+    tick: Tick | None = None,
+    kinds: bool = False,
+    zoned: Collection[str] = (),
+) -> Pods:
     """What the pods of all paths use on the nodes of a table; all mistakes in them are raised together.
 
-    With `kinds`, pods are also counted by what rules of other pods look at.
+    With `kinds`, pods are also counted by what rules of other pods look at. `zoned` are nodes whose zones are known.
     """
     known, by_kind = KindCache(kinds), Counter[tuple[str, PodKind]]()
     mistakes = Mistakes()
@@ -144,6 +160,7 @@ def read_pods(paths: Sequence[str], table: NodeTable, tick: Tick | None = None, 
     rows, codes, pinned = array("q"), array("q"), array("b")
     skipped = elsewhere = 0
     unknown: dict[str, None] = {}
+    needs: dict[str, tuple[str, KubeletPod]] = {}
     for path in paths:
         for where, data, pod in objects(path, FilePod, "Pod", mistakes, tick):
             if not pod.runs:
@@ -163,12 +180,15 @@ def read_pods(paths: Sequence[str], table: NodeTable, tick: Tick | None = None, 
                 kind = known.of_text(meta.namespace or "default", meta.labels or {}, data, leaves) if kinds else None
                 if kind is not None:
                     by_kind[pod.node, kind] += 1
+                if pod.node in zoned and code >= 0:
+                    needs[str(meta)] = pod.node, needs_of(data)
     mistakes.check()
     used = _sums(len(table), rows, codes, shapes.requests)
     stays = np.frombuffer(pinned, dtype=np.bool_) if pinned else np.empty(0, dtype=np.bool_)
     kept_rows, kept_codes = (array("q", np.frombuffer(c, dtype=np.int64)[stays].tobytes()) for c in (rows, codes))
     staying = _sums(len(table), kept_rows, kept_codes, shapes.requests) if len(kept_rows) else {}
-    return Pods(used, staying, len(rows), skipped, elsewhere, _unknown_nodes(elsewhere, list(unknown)), by_kind)
+    warnings = _unknown_nodes(elsewhere, list(unknown))
+    return Pods(used, staying, len(rows), skipped, elsewhere, warnings, by_kind, needs)
 
 
 def grouped_pods(paths: Sequence[str]) -> list[tuple[str, dict[str, Any]]]:

@@ -9,8 +9,8 @@ The text shows only the part of the tree that the job uses. Room is counted in p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -25,23 +25,29 @@ from ..model.encoding import encode
 from ..model.number import number_of
 from ..model.request import Constraint, PodSet, Request
 from ..model.resources import PODS
+from ..state.numa.zone_states import NO_ZONES, Zoned
 from ..state.snapshot import Snapshot
 from ..state.table import IntArray
 from .bars import FREE, OURS, USED, bar
 from .census import summed_up
+from .pod_zones import zones_json, zones_of_pods
 
 MOST_LINES = 60
 
 
 @dataclass(frozen=True)
 class PlacedPodSet:
-    """One pod set of the plan, as columns over leaves: its pods, room left after it, room on empty nodes."""
+    """One pod set of the plan, as columns over leaves: its pods, room left after it, room on empty nodes.
+
+    `zones` are the expected NUMA zones of its pods, by leaf; leaves whose zones are not known are left out.
+    """
 
     pod_set: PodSet
     assignment: Assignment
     pods: IntArray
     after: IntArray
     empty: IntArray
+    zones: Mapping[int, Zoned] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -59,24 +65,37 @@ def plan(snapshot: Snapshot, name: str, result: Result, policy: Policy) -> JobPl
     outcomes = [(o, o.assignment) for o in result.outcomes if o.assignment is not None]
     checkpoint = snapshot.checkpoint()
     for outcome, assignment in outcomes:
-        take(snapshot, assignment, outcome.pod_set)
+        take(snapshot, assignment, outcome.pod_set, outcome.pod_set.name)
     placed = []
     for outcome, assignment in outcomes:
         pods = np.zeros(snapshot.tree.leaves, dtype=np.int64)
         np.add.at(pods, [snapshot.tree.leaf_of[name] for name in assignment.values], assignment.counts)
         after, empty = _room(snapshot, outcome, policy)
-        placed.append(PlacedPodSet(outcome.pod_set, assignment, pods, after, empty))
+        zones = _zones(snapshot, outcome.pod_set.name, np.flatnonzero(pods))
+        placed.append(PlacedPodSet(outcome.pod_set, assignment, pods, after, empty, zones))
     left = np.maximum(snapshot.remaining, 0).sum(axis=1).tolist()
     free = dict(zip(snapshot.resources, left, strict=True))
     snapshot.rollback(checkpoint)
     return JobPlan(snapshot, name, tuple(placed), free)
 
 
-def take(snapshot: Snapshot, assignment: Assignment, pod_set: PodSet) -> None:
-    """Take the room that a pod set was assigned."""
+def _zones(snapshot: Snapshot, holder: str, leaves: IntArray) -> dict[int, Zoned]:
+    """The zones that a holder has on these leaves."""
+    if snapshot.zones is None or not snapshot.tree.one_node_a_leaf:
+        return {}
+    rows = snapshot.first_rows(leaves)
+    known = snapshot.zones.on(rows, "now") != NO_ZONES
+    held = snapshot.zones.held
+    return {
+        leaf: held.get((holder, row), ()) for leaf, row in zip(leaves[known].tolist(), rows[known].tolist(), strict=True)
+    }
+
+
+def take(snapshot: Snapshot, assignment: Assignment, pod_set: PodSet, holder: str = "") -> None:
+    """Take the room that a pod set was assigned; by its `holder` the zones of its pods are found."""
     leaves = np.array([snapshot.tree.leaf_of[name] for name in assignment.values], dtype=np.int64)
     if len(leaves):
-        snapshot.admit(*summed(leaves, np.array(assignment.counts)), pod_set.shape.charge)
+        snapshot.admit(*summed(leaves, np.array(assignment.counts)), pod_set.shape.charge, holder)
 
 
 def take_all(snapshot: Snapshot, result: Result) -> None:
@@ -146,9 +165,19 @@ def _pod_set_json(snapshot: Snapshot, one: PlacedPodSet, by_prefix: bool) -> dic
         "count": one.pod_set.count,
         "level": snapshot.topology.levels[level] if level >= 0 else None,
         "assignment": encode(one.assignment, by_prefix),
-        "domains": [{"path": path, "pods": pods} for path, pods in zip(paths, one.pods[leaves].tolist(), strict=True)],
+        "domains": [
+            {"path": path, "pods": int(one.pods[leaf]), **_zones_json(one, leaf)}
+            for path, leaf in zip(paths, leaves.tolist(), strict=True)
+        ],
         "ranks": [{"rank": rank, "node": "/".join(slot)} for rank, slot in enumerate(one.assignment.slots())],
     }
+
+
+def _zones_json(one: PlacedPodSet, leaf: int) -> dict[str, Any]:
+    """The expected zones of the pods on a leaf, in the order in which their kubelet admits them."""
+    if leaf not in one.zones:
+        return {}
+    return {"zones": [zones_json(pod.by_zone) for pod in one.zones[leaf]]}
 
 
 def wording(constraint: Constraint | None) -> str:
@@ -196,6 +225,7 @@ class PlanLine:
     pods: int
     used: int
     left: int
+    zones: str = ""
 
 
 @dataclass(frozen=True)
@@ -210,19 +240,28 @@ class Sums:
 def _rows(snapshot: Snapshot, one: PlacedPodSet, start: int, everything: bool) -> Iterator[str]:
     sums = Sums(*(summed_up(snapshot.tree, column) for column in (one.pods, one.after, one.empty)))
     most = None if everything else MOST_LINES
-    lines = list(islice(_lines(snapshot, sums, start, "", 0, snapshot.tree.size(start), top=True), most))
+    shown = {leaf: zones_of_pods(given) for leaf, given in one.zones.items()}
+    lines = list(islice(_lines(snapshot, sums, shown, start, "", 0, snapshot.tree.size(start), top=True), most))
     hidden = sum(int(np.count_nonzero(pods)) for pods in sums.pods[start:]) - len(lines)
     width = max((len(line.label) for line in lines), default=0)
     for line in lines:
         drawn = bar([(OURS, line.pods), (USED, line.used), (FREE, line.left)])
         left = "full" if not line.left else f"{line.left} more fit"
-        yield f"  {line.label:<{width}}  {number_of(line.pods, 'pod'):>10}  {drawn}  {left}"
+        zones = f"  {line.zones}" if line.zones else ""
+        yield f"  {line.label:<{width}}  {number_of(line.pods, 'pod'):>10}  {drawn}  {left}{zones}"
     if hidden:
         yield f"  … and {number_of(hidden, 'more domain')}; -o wide shows them all"
 
 
 def _lines(
-    snapshot: Snapshot, sums: Sums, level: int, indent: str, first: int, last: int, top: bool = False
+    snapshot: Snapshot,
+    sums: Sums,
+    zones: Mapping[int, str],
+    level: int,
+    indent: str,
+    first: int,
+    last: int,
+    top: bool = False,
 ) -> Iterator[PlanLine]:
     """The domains first .. last of a level that the job uses, each followed by its children."""
     tree = snapshot.tree
@@ -233,8 +272,9 @@ def _lines(
         name = "/".join(tree.path(level, domain)) if top else tree.values[level][domain]
         pods, left = int(sums.pods[level][domain]), int(sums.left[level][domain])
         used = max(0, int(sums.empty[level][domain]) - pods - left)
-        yield PlanLine(f"{indent}{branch}{name}", pods, used, left)
+        is_leaf = level == snapshot.topology.lowest
+        yield PlanLine(f"{indent}{branch}{name}", pods, used, left, zones.get(domain, "") if is_leaf else "")
         if level < snapshot.topology.lowest:
             below = indent if top else indent + ("   " if end else "│  ")
             children = tree.first[level][domain : domain + 2].tolist()
-            yield from _lines(snapshot, sums, level + 1, below, *children)
+            yield from _lines(snapshot, sums, zones, level + 1, below, *children)

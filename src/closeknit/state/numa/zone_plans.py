@@ -45,12 +45,16 @@ def holder_of(workload: str, pod_set: str) -> str:
 
 
 class KubeletPod(NamedTuple):
-    """What a kubelet sees of a pod, the names of its containers, and its zones as observed and as expected by us."""
+    """What a kubelet sees of a pod, the names of its containers, and its zones as observed and as expected by us.
+
+    `since` is when its kubelet accepted it, if that is known.
+    """
 
     demand: PodDemand
     names: tuple[str, ...] = ()
     observed: AmountsByZone | None = None
     expected: AmountsByZone | None = None
+    since: float | None = None
 
 
 class Planned(NamedTuple):
@@ -134,7 +138,7 @@ class ZonePlans:
             self._births += 1
             uid = f"{key}#{self._births}"
         pod = AccountedPod(
-            namespace, name, uid, node, needs.demand, needs.names, ended, None, needs.observed, needs.expected
+            namespace, name, uid, node, needs.demand, needs.names, ended, needs.since, needs.observed, needs.expected
         )
         self._pods[key] = pod, holder
         if ended:
@@ -148,7 +152,8 @@ class ZonePlans:
         known = self._pods.get(key)
         if known is not None:
             pod, holder = known
-            self.put_pod(key, pod.node, KubeletPod(pod.demand, pod.names, pod.observed, pod.expected), holder, True)
+            needs = KubeletPod(pod.demand, pod.names, pod.observed, pod.expected, pod.since)
+            self.put_pod(key, pod.node, needs, holder, True)
 
     def drop_pod(self, key: str) -> None:
         known = self._pods.pop(key, None)
