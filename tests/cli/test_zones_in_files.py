@@ -143,7 +143,57 @@ def test_pods_of_a_report_that_matches_are_not_counted_twice(tmp_path: Path) -> 
 
 def test_pods_that_a_report_does_not_know_are_charged(tmp_path: Path) -> None:
     """The fingerprint is that of no pods, so these came later: each zone has one GPU left."""
-    none, late = {"nodeTopologyPodsFingerprint": "pfp0v001ef46db3751d8e999"}, (pod("p", "a", 1, 0), pod("q", "a", 1, 1))
-    assert asked(tmp_path, "place", job(2), node("a"), report("a", **none)) == 0
-    assert asked(tmp_path, "place", job(2), node("a"), report("a", **none), pods=late) == 3
-    assert asked(tmp_path, "place", job(1, pods=2), node("a"), report("a", **none), pods=late) == 0
+    late = pod("p", "a", 1, 0), pod("q", "a", 1, 1)
+    stale = report("a", nodeTopologyPodsFingerprint="pfp0v001ef46db3751d8e999")
+    assert asked(tmp_path, "place", job(2), node("a"), stale) == 0
+    assert asked(tmp_path, "place", job(2), node("a"), stale, pods=late) == 3
+    assert asked(tmp_path, "place", job(1, pods=2), node("a"), stale, pods=late) == 0
+
+
+def test_a_refusal_counts_what_zones_have_and_offers_what_would_fit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = [node("a"), node("b"), report("a", gpus=(2, 1)), report("b", gpus=(1, 1))]
+    for one in nodes[2:]:
+        for at, zone in enumerate(one["zones"]):
+            zone["resources"][0]["allocatable"] = 2 if at else 3
+    assert asked(tmp_path, "explain", job(3), *nodes) == 0
+    out = capsys.readouterr().out
+    assert f'NUMA zones, "{GPU}"' in out
+    assert f"3 of {GPU} are asked for together: 3 free on 2 zones, at most 2 on one" in out
+    assert f"* request 2 {GPU} per container, which is the most that one NUMA zone has free" in out
+
+
+def test_a_smaller_container_is_offered_only_if_it_helps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two GPUs are free in a zone, but two such pods need two zones."""
+    assert asked(tmp_path, "explain", job(3, pods=2), node("a"), report("a", gpus=(2, 1))) == 0
+    assert "per container" not in capsys.readouterr().out
+
+
+def test_explain_tells_which_nodes_have_no_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert asked(tmp_path, "explain", job(5), node("a"), node("b"), report("a")) == 0
+    out = capsys.readouterr().out
+    assert "1 of 2 nodes is without a report of NUMA zones: pods are placed there by node totals" in out
+
+
+def test_explain_names_what_is_not_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cores = report("a", topologyManagerOptionFullPcpusOnly="true")
+    assert asked(tmp_path, "explain", job(3), node("a"), cores, form="json") == 0
+    notes = json.loads(capsys.readouterr().out)["zones"]
+    assert notes == {"nodes": 1, "withoutReport": 0, "unknown": ["which CPUs share a core"]}
+
+
+def test_a_plan_names_what_is_not_known_of_its_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert asked(tmp_path, "place", job(2), node("a")) == 0
+    assert "without a report" not in capsys.readouterr().out
+    assert asked(tmp_path, "place", job(4), node("a"), node("b"), report("b")) == 0
+    assert "1 of 1 node is without a report of NUMA zones" in capsys.readouterr().out
+
+
+def test_pods_that_share_what_they_use_are_not_told_of_zones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shared = job(0)
+    shared["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "20"}}
+    assert asked(tmp_path, "explain", shared, node("a"), node("b"), report("a")) == 0
+    assert "NUMA" not in capsys.readouterr().out

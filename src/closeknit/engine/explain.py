@@ -29,6 +29,7 @@ from .remedy import Admits, Case, Remedy, nothing_else, remedies, vacated
 from .replicas import replicas_in
 from .slicing import search
 from .tally import Tally, tally_of
+from .zones import ZoneNotes, zone_notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,7 @@ class Explanation:
     remedies: tuple[Remedy, ...] = ()
     never: Reason | None = None
     is_reserved: bool = False
+    zones: ZoneNotes | None = None
 
 
 def explain(
@@ -129,6 +131,7 @@ def _explain_group(
         remedies(Case(snapshot, group, workers, leader, policy, wanted, admits)),
         after,
         is_reserved=never is not None and after is None,
+        zones=zone_notes(snapshot, workers.shape, snapshot.rows[snapshot.table.usable[snapshot.rows]]),
     )
 
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..model.container import sorted_amounts
 from ..model.number import number_of
 from ..model.request import Group, PodSet, Request
 from ..model.resources import PODS, show
@@ -22,10 +21,12 @@ from ..model.topology import HOSTNAME, NODE, Path
 from ..state.snapshot import Snapshot
 from ..state.table import BoolArray, IntArray
 from .count import on_all_leaves, on_leaves
+from .fit import fit_of
 from .match import PASSES, NodeMatch
 from .place import place
 from .policy import Policy
 from .slicing import LevelSearch
+from .smaller import cut_to, less_in_a_zone
 
 MOST_NODES = 1_000
 """A change of more nodes than this is not offered."""
@@ -53,8 +54,8 @@ def nothing_else(_: Group, __: bool) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """One change: `kind` is tolerate, maintenance, deselect, uncordon, relax, fewer, smaller, free, add, quota,
-    priority, preemption, gate, groups or steps.
+    """One change: `kind` is tolerate, maintenance, deselect, uncordon, relax, fewer, smaller, zone, free, add,
+    quota, priority, preemption, gate, groups or steps.
 
     Fields that a kind does not use are empty; `windows` names maintenance windows. `also` is what has to be done in
     addition. `group` is the group of a tree that the change is for.
@@ -97,6 +98,8 @@ class Remedy:
                 return f"ask for {number_of(self.pods, 'pod')} instead of {self.count}"
             case "smaller":
                 return f"request {self.mode} per pod, which is all that a node has"
+            case "zone":
+                return f"request {self.mode} per container, which is the most that one NUMA zone has free"
             case "groups":
                 return f"need {self.pods} of its groups instead of {self.count}"
             case "steps":
@@ -150,6 +153,7 @@ def remedies(case: Case) -> tuple[Remedy, ...]:
         _unslice,
         _fewer,
         _smaller,
+        _smaller_in_zone,
         _free,
         _add,
     ]
@@ -240,10 +244,19 @@ def _smaller(case: Case) -> Remedy | None:
     cut = {name: have[name] for name, amount in shape.requests if 0 < have.get(name, 0) < amount}
     if not cut:
         return None
-    requests = sorted_amounts({**dict(shape.requests), **cut})
-    also = case.tried(shape=replace(shape, requests=requests, containers=(), overhead=(), pod_level=None).plain)
+    small = cut_to(shape, cut, by_sum=snapshot.zones is None)
+    also = None if small is None else case.tried(shape=small)
     words = " and ".join(f"{show(name, amount)} {name}" for name, amount in cut.items())
     return None if also is None else Remedy("smaller", mode=words, also=also)
+
+
+def _smaller_in_zone(case: Case) -> Remedy | None:
+    """Smaller pods, where one pod asks for more than any NUMA zone has free."""
+    for shape, words in less_in_a_zone(fit_of(case.snapshot, case.workers.shape, None, case.policy)):
+        also = case.tried(shape=shape)
+        if also is not None:
+            return Remedy("zone", mode=words, also=also)
+    return None
 
 
 def largest(high: int, works: Callable[[int], bool]) -> int:

@@ -131,3 +131,26 @@ def _most(short: Shortage) -> int:
 
 def _shown(short: Shortage, amount: int) -> str:
     return show(short.resource, amount * MILLI if short.resource == CPU else amount)
+
+
+class ZoneNotes(NamedTuple):
+    """What is not known of the zones of `nodes` nodes, for pods that kubelets align.
+
+    On `without_report` of them pods are placed by node totals. `unknown` is what no report tells and may decide.
+    """
+
+    nodes: int
+    without_report: int
+    unknown: tuple[str, ...] = ()
+
+
+def zone_notes(snapshot: Snapshot, shape: Shape, rows: IntArray) -> ZoneNotes | None:
+    """None where zones are known of no node, or do not matter to the pods."""
+    zones = snapshot.zones
+    if zones is None or not zones.demand_of(shape).holds_zones:
+        return None
+    states = zones.on(rows, "now")
+    _, first = np.unique(states, return_index=True)
+    nodes = [snapshot.table.names[row] for row in rows[first[states[first] != NO_ZONES]].tolist()]
+    unknown = dict.fromkeys(what for node in nodes for what in zones.unknown_on(node))
+    return ZoneNotes(len(rows), int(np.count_nonzero(states == NO_ZONES)), tuple(unknown))

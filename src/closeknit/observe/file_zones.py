@@ -34,7 +34,7 @@ def put_zones(
         plans.put_report(reports[name], node_at(columns.table, row))
     for key, (node, needs) in sorted(pods.items(), key=lambda one: in_order_of_arrival(one[1][1])):
         plans.put_pod(key, node, of_the_past(needs, plans.now), "")
-    columns.zones = ZoneStates(plans.admissions, plans.demand_of, len(columns))
+    columns.zones = ZoneStates(plans.admissions, plans.demand_of, len(columns), plans.unknown_on)
     for name, row in rows.items():
         columns.put_zones(row, plans.on(name))
     return plans

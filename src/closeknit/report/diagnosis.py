@@ -11,6 +11,7 @@ from ..engine.remedy import Remedy
 from ..model.number import number_of
 from ..model.reason import Why
 from .plan import wording
+from .pod_zones import zone_lines, zone_notes_json
 
 
 def diagnosis(name: str, found: Explanation) -> Iterator[str]:
@@ -37,6 +38,8 @@ def details(found: Explanation) -> Iterator[str]:
         yield f"  obstacles ({number_of(found.leaves, 'node')} {are} ready and not cordoned):"
         width = max(len(cause.cause) for cause in found.causes)
         yield from (f"    {_cause(cause, width)}" for cause in found.causes)
+    if found.zones is not None:
+        yield from (f"  {line}" for line in zone_lines(found.zones))
 
 
 def remedy_lines(remedies: Sequence[Remedy], command: Callable[..., str] = lambda *_: "") -> Iterator[str]:
@@ -97,6 +100,7 @@ def diagnosis_json(found: Explanation) -> dict[str, Any]:
         ],
         "never": None if found.never is None else str(found.never),
         "remedies": remedies_json(found.remedies),
+        **zone_notes_json(found.zones),
     }
 
 

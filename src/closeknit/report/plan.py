@@ -9,7 +9,7 @@ The text shows only the part of the tree that the job uses. Room is counted in p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -20,6 +20,7 @@ from ..engine.fit import fit_of
 from ..engine.gang import summed
 from ..engine.place import PodSetOutcome, Result
 from ..engine.policy import Policy
+from ..engine.zones import ZoneNotes, zone_notes
 from ..model.assignment import Assignment
 from ..model.encoding import encode
 from ..model.number import number_of
@@ -30,7 +31,7 @@ from ..state.snapshot import Snapshot
 from ..state.table import IntArray
 from .bars import FREE, OURS, USED, bar
 from .census import summed_up
-from .pod_zones import zones_json, zones_of_pods
+from .pod_zones import zone_lines, zone_notes_json, zones_json, zones_of_pods
 
 MOST_LINES = 60
 
@@ -58,6 +59,8 @@ class JobPlan:
     name: str
     placed: tuple[PlacedPodSet, ...]
     free: dict[str, int]
+    notes: ZoneNotes | None = None
+    """What is not known of the zones of the nodes in the plan."""
 
 
 def plan(snapshot: Snapshot, name: str, result: Result, policy: Policy) -> JobPlan:
@@ -76,7 +79,18 @@ def plan(snapshot: Snapshot, name: str, result: Result, policy: Policy) -> JobPl
     left = np.maximum(snapshot.remaining, 0).sum(axis=1).tolist()
     free = dict(zip(snapshot.resources, left, strict=True))
     snapshot.rollback(checkpoint)
-    return JobPlan(snapshot, name, tuple(placed), free)
+    return JobPlan(snapshot, name, tuple(placed), free, _notes(snapshot, placed))
+
+
+def _notes(snapshot: Snapshot, placed: Sequence[PlacedPodSet]) -> ZoneNotes | None:
+    """What is not known of the zones of the nodes that pods with resources of their own are placed on."""
+    if snapshot.zones is None or not snapshot.tree.one_node_a_leaf:
+        return None
+    aligned = [one for one in placed if snapshot.zones.demand_of(one.pod_set.shape).holds_zones]
+    if not aligned:
+        return None
+    used = sum((one.pods for one in aligned), np.zeros(snapshot.tree.leaves, dtype=np.int64))
+    return zone_notes(snapshot, aligned[0].pod_set.shape, snapshot.first_rows(np.flatnonzero(used)))
 
 
 def _zones(snapshot: Snapshot, holder: str, leaves: IntArray) -> dict[int, Zoned]:
@@ -87,7 +101,8 @@ def _zones(snapshot: Snapshot, holder: str, leaves: IntArray) -> dict[int, Zoned
     known = snapshot.zones.on(rows, "now") != NO_ZONES
     held = snapshot.zones.held
     return {
-        leaf: held.get((holder, row), ()) for leaf, row in zip(leaves[known].tolist(), rows[known].tolist(), strict=True)
+        leaf: held.get((holder, row), ())
+        for leaf, row in zip(leaves[known].tolist(), rows[known].tolist(), strict=True)
     }
 
 
@@ -137,6 +152,7 @@ def as_json(made: JobPlan, by_prefix: bool = True) -> dict[str, Any]:
             "pods": {one.pod_set.name: int(one.after.sum()) for one in made.placed},
             "free": made.free,
         },
+        **zone_notes_json(made.notes),
     }
 
 
@@ -208,6 +224,8 @@ def picture(made: JobPlan, everything: bool = False) -> Iterator[str]:
         yield f"  requested: {wording(one.pod_set.constraint)}"
         yield from _rows(made.snapshot, one, max(0, level), everything)
         yield f"  left: {number_of(int(one.after.sum()), 'pod')} like these would still fit in the cluster"
+    if made.notes is not None:
+        yield from (f"  {line}" for line in zone_lines(made.notes))
 
 
 def _where(snapshot: Snapshot, leaves: IntArray, level: int) -> str:

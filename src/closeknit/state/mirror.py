@@ -428,7 +428,8 @@ class Mirror:
             self._charge(self._on_nodes(usage), usage, 1)
         columns.commit()
         if self.zones is not None:
-            columns.zones = ZoneStates(self.zones.admissions, self.zones.demand_of, len(columns))
+            plans = self.zones
+            columns.zones = ZoneStates(plans.admissions, plans.demand_of, len(columns), plans.unknown_on)
             self._rezone(columns, [row for row in map(columns.row_of.get, self.zones.nodes) if row is not None])
         return columns
 

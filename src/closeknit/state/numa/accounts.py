@@ -22,6 +22,13 @@ class Doubt(NamedTuple):
     sentence: str
 
 
+class Reported(NamedTuple):
+    """A report, and when it came."""
+
+    zones: NodeZones
+    at: float
+
+
 class ZoneAccounts:
     """Accounts by node. Times are in seconds, of any one clock."""
 
@@ -61,6 +68,13 @@ class ZoneAccounts:
         found = self._nodes.get(node, NodeAccount(node)).readings(now)
         self._sort(node, now)
         return found
+
+    def report_of(self, node: str) -> Reported | None:
+        """The last report of a node."""
+        account = self._nodes.get(node)
+        if account is None or account.last is None:
+            return None
+        return Reported(account.last.report, account.last.arrived)
 
     def zones_of(self, uid: str, now: float) -> AmountsByZone | None:
         """Where a pod is: as its node reported, else as KAI's agent observed, else as we expected; None if unknown."""

@@ -23,9 +23,10 @@ from ...model.topology import HOSTNAME, NODE
 from ...numa.admissions import Admissions
 from ...numa.admitting import Admitting
 from ...numa.demand import MILLI, PodDemand
-from ...numa.layout import KubeletRules, Layout, layout_of
+from ...numa.layout import STATIC, KubeletRules, Layout, layout_of
 from ...numa.memory_groups import groups_of
-from ...numa.zone_state import ZonedAmounts
+from ...numa.reported import unknown
+from ...numa.zone_state import ZonedAmounts, amounts, state_of_report
 from .accounts import ZoneAccounts
 from .bound_pod import AccountedPod
 from .bound_state import bound_state
@@ -104,6 +105,15 @@ class ZonePlans:
         """What the zones of a node have free, planned pods counted."""
         number = self._now.get(node)
         return {} if number is None else self.admissions.free(number)
+
+    def rules_of(self, node: str) -> KubeletRules:
+        """What our configuration says about the kubelet of a node."""
+        return self._rules.get(node, STATIC)
+
+    def unknown_on(self, node: str) -> list[str]:
+        """What may decide about admissions on a node and is neither in its report nor in our configuration."""
+        report = self.accounts.report_of(node)
+        return [] if report is None else unknown(report.zones, self.rules_of(node))
 
     def demand_of(self, shape: Shape) -> PodDemand:
         """What a kubelet sees of a pod of a shape."""

@@ -12,7 +12,7 @@ choose them, and the same zones are given back when the pods go, are tried elsew
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -58,8 +58,14 @@ class Before(NamedTuple):
 class ZoneStates:
     """`held` are the zones of pods, `lifted` those of pods that are taken away for a trial."""
 
-    def __init__(self, admissions: Admitting, demand_of: Callable[[Shape], PodDemand], rows: int) -> None:
-        self.admissions, self.demand_of = admissions, demand_of
+    def __init__(
+        self,
+        admissions: Admissions,
+        demand_of: Callable[[Shape], PodDemand],
+        rows: int,
+        unknown_on: Callable[[str], Sequence[str]] = lambda _: (),
+    ) -> None:
+        self.admissions, self.demand_of, self.unknown_on = admissions, demand_of, unknown_on
         self.states: dict[View, IntArray] = {view: np.full(rows, NO_ZONES) for view in ("now", "room", "empty")}
         self.held: dict[Seat, Zoned] = {}
         self.lifted: dict[Seat, Zoned] = {}
@@ -184,7 +190,7 @@ class ZoneStates:
 
     def take(self, rows: IntArray, kept: BoolArray) -> ZoneStates:
         """The states of some rows, in this order, for columns of their own; empty where not `kept`."""
-        taken = ZoneStates(self.admissions, self.demand_of, len(rows))
+        taken = ZoneStates(self.admissions, self.demand_of, len(rows), self.unknown_on)
         empty = self.states["empty"][rows]
         taken.states = {view: np.where(kept, states[rows], empty) for view, states in self.states.items()}
         return taken
