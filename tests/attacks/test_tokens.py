@@ -10,7 +10,7 @@ from contract.client import Api
 from contract.objects import config_map, config_maps, path
 from host.process import HostProcess
 
-GUARDED = ("/metrics", "/closeknit/decisions", "/closeknit/config")
+GUARDED = ("/metrics", "/closeknit/decisions", "/closeknit/config", "/closeknit/numa")
 MAPS = config_maps("default")
 
 

@@ -130,7 +130,13 @@ def test_mistakes_of_a_report_are_told_and_concern_that_node_only(
     assert "a         1/1" in told.out
 
 
-def test_without_reports_the_option_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_without_reports_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "job.yaml").write_text(yaml.safe_dump(job(1)))
-    assert ended(["numa", "check", str(tmp_path / "job.yaml")]) == 2
+    assert ended(["numa", "check", str(tmp_path / "job.yaml"), "--nrt", str(tmp_path / "job.yaml")]) == 2
     assert "give some with --nrt FILE" in capsys.readouterr().err
+
+
+def test_without_files_of_nodes_a_running_cluster_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(job(1)))
+    assert ended(["numa", "check", str(tmp_path / "job.yaml"), "--data", str(tmp_path)]) == 4
+    assert "no cluster runs in" in capsys.readouterr().err

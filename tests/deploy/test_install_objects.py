@@ -88,7 +88,7 @@ def test_readers_of_metrics_and_of_decisions_have_a_role_each() -> None:
         {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
     ]
     assert found["ClusterRole", "closeknit-reader"]["rules"] == [
-        {"nonResourceURLs": ["/closeknit/decisions", "/closeknit/config"], "verbs": ["get"]}
+        {"nonResourceURLs": ["/closeknit/decisions", "/closeknit/config", "/closeknit/numa"], "verbs": ["get"]}
     ]
     subjects = found["ClusterRoleBinding", "closeknit-reader"]["subjects"]
     assert subjects == [{"kind": "ServiceAccount", "name": "closeknit-reader", "namespace": "closeknit-system"}]

@@ -7,7 +7,7 @@ from typing import Any
 from closeknit.cluster.errors import Forbidden
 
 TOKEN = "let-me-in"
-PATHS = ("/metrics", "/closeknit/decisions", "/closeknit/config")
+PATHS = ("/metrics", "/closeknit/decisions", "/closeknit/config", "/closeknit/numa")
 
 
 class Reviews:

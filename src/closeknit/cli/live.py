@@ -149,13 +149,17 @@ class Watching:
     def _picture(self) -> None:
         """Redraw in place on a terminal; elsewhere print each picture that differs from the last."""
         lines = [escaped(line) for line in self.draw(self.knows)]
-        if lines == self._shown:
-            return
-        stream = unescaped(sys.stdout)
-        if stream.isatty():
-            start = _HOME if self._shown else "\x1b[2J" + _HOME
-            stream.write(start + "".join(f"{line}{_CLEAR_LINE}\n" for line in lines) + _CLEAR_BELOW)
-        else:
-            stream.write(("\n" if self._shown else "") + "".join(f"{line}\n" for line in lines))
-        stream.flush()
-        self._shown = lines
+        if lines != self._shown:
+            draw_again(lines, is_first=not self._shown)
+            self._shown = lines
+
+
+def draw_again(lines: Sequence[str], is_first: bool) -> None:
+    """Draw escaped lines over those before on a terminal; elsewhere print them below."""
+    stream = unescaped(sys.stdout)
+    if stream.isatty():
+        start = "\x1b[2J" + _HOME if is_first else _HOME
+        stream.write(start + "".join(f"{line}{_CLEAR_LINE}\n" for line in lines) + _CLEAR_BELOW)
+    else:
+        stream.write(("" if is_first else "\n") + "".join(f"{line}\n" for line in lines))
+    stream.flush()

@@ -165,7 +165,7 @@ SIMULATION: tuple[Grant, ...] = (
 """The same for `closeknit numa simulate`."""
 
 METRICS_PATHS = ("/metrics",)
-READER_PATHS = ("/closeknit/decisions", "/closeknit/config")
+READER_PATHS = ("/closeknit/decisions", "/closeknit/config", "/closeknit/numa")
 """What the ClusterRoles closeknit-metrics-reader and closeknit-reader permit to get, on the controller's port."""
 
 

@@ -1,4 +1,4 @@
-"""HTTP endpoints of every host: metrics for Prometheus, the decision log, and the configuration in force.
+"""HTTP endpoints of every host: metrics for Prometheus, the decision log, the configuration in force, NUMA zones.
 
 The controller serves them on its metrics address, behind tokens of the API server; the embedded host serves them next
 to the Kubernetes API and behind the same tokens. They are read-only.
@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping
 
 from ..controller.decision_log import Record
+from ..observe.zone_views import encode, zones_view
 from . import decisions, rules
 from .decisions import Decisions, is_about
 from .http_server import Answer, Answerer, Query
@@ -32,6 +33,7 @@ class Endpoints:
             METRICS: self._metrics,
             f"{BASE}/{decisions.NAME}": self._decisions,
             f"{BASE}/{rules.NAME}": self._rules,
+            f"{BASE}/numa": self._zones,
         }
 
     async def _metrics(self, _: Query) -> Answer:
@@ -41,6 +43,15 @@ class Endpoints:
         if self.metrics.runtime is None:
             return Answer(b"not connected to the API server yet\n", status=503)
         return Answer(rules.encode(self.metrics.runtime.options), "application/json")
+
+    async def _zones(self, query: Query) -> Answer:
+        """What is known of NUMA zones, of all nodes or of `node`."""
+        runtime = self.metrics.runtime
+        if runtime is None:
+            return Answer(b"not connected to the API server yet\n", status=503)
+        node = query.arguments.get("node", "")
+        view = zones_view(runtime.control_plane.cache.world, runtime.now(), (node,) if node else ())
+        return Answer(encode(view), "application/json")
 
     async def _decisions(self, query: Query) -> Answer:
         return Answer(self._records(query.arguments), "application/x-ndjson")

@@ -5,6 +5,7 @@
     --metrics-address   /metrics               for Prometheus
                         /closeknit/decisions   the decision log
                         /closeknit/config      the configuration in force
+                        /closeknit/numa        what is known of NUMA zones
 
 Probes have a port of their own, so that clients of the other cannot occupy it. They need no token and reveal nothing:
 why the controller is not ready is in its log. Access to the other port is checked in `access`.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from ..engine.fit import Fit, fit_of
+from ..engine.match import ABSENT, PASSES
+from ..engine.policy import Policy
 from ..model.container import Container
 from ..model.numa import NodeZones
 from ..model.request import PodSet
@@ -15,25 +18,32 @@ from ..numa.demand import MILLI, PodDemand
 from ..numa.masks import zones_of
 from ..numa.reported import reported_admission, unknown
 from ..numa.zone_names import zone_name
+from ..state.numa.zone_states import NO_ZONES, ZoneStates
+from ..state.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
 class NodeAnswer:
     """How many pods of a pod set a node admits one after another, at most as many as there are.
 
-    `first` is about the first pod; `last` about the one that the node refuses, None if it admits them all.
+    `node` is its report, None if it has none. `zones` are those that the first pod is expected in; None if it is not
+    admitted. `last` is about the pod that the kubelet refuses; `cause` is what else keeps pods off the node.
     """
 
-    node: NodeZones
+    name: str
+    node: NodeZones | None
     admits: int
-    first: Verdict
-    last: Verdict | None
+    zones: tuple[str, ...] | None = None
+    last: Verdict | None = None
+    cause: str = ""
+    unknown: tuple[str, ...] = ()
 
     @property
-    def zones(self) -> list[str]:
-        """The zones that the first pod is expected in."""
-        masks = [hint.mask for hint in self.first.hints if hint.mask is not None]
-        return [_named(zone) for zone in sorted({zone for mask in masks for zone in zones_of(mask)})]
+    def policy(self) -> str:
+        if self.node is None:
+            return "no report: by node totals"
+        manager = self.node.manager
+        return f"{manager.policy}, {manager.scope}" if manager.policy != "none" else "none"
 
 
 def ask(node: NodeZones, pods: PodSet) -> NodeAnswer:
@@ -44,22 +54,72 @@ def ask(node: NodeZones, pods: PodSet) -> NodeAnswer:
     for number in range(pods.count):
         verdicts.append(kubelet.admit(str(number), demand))
         if not verdicts[-1].admitted:
-            return NodeAnswer(node, number, verdicts[0], verdicts[-1])
-    return NodeAnswer(node, len(verdicts), verdicts[0] if verdicts else Verdict(), None)
+            break
+    admits = sum(one.admitted for one in verdicts)
+    zones = _zones_of(verdicts[0]) if admits else None
+    last = verdicts[-1] if admits < len(verdicts) else None
+    return NodeAnswer(node.node, node, admits, zones, last, unknown=tuple(unknown(node)))
+
+
+def ask_all(snapshot: Snapshot, policy: Policy, pods: PodSet, reports: Mapping[str, NodeZones]) -> list[NodeAnswer]:
+    """Ask every node of a snapshot whose leaves are nodes: what runs and is promised there counts, and taints do."""
+    fit = fit_of(snapshot, pods.shape, None, policy)
+    states = None if snapshot.zones is None else snapshot.zones.on(snapshot.rows, "now")
+    found = []
+    for leaf, row in enumerate(snapshot.rows.tolist()):
+        name, admits = snapshot.table.names[row], min(pods.count, int(fit.pods[leaf]))
+        number = NO_ZONES if states is None else int(states[leaf])
+        if snapshot.zones is None or number == NO_ZONES:
+            cause = "" if admits == pods.count else _cause(fit, leaf, admits)
+            found.append(NodeAnswer(name, None, admits, () if admits else None, cause=cause))
+        else:
+            found.append(_asked(snapshot.zones, fit, leaf, NodeAnswer(name, reports[name], admits), number, pods.count))
+    return found
+
+
+def _asked(zones: ZoneStates, fit: Fit, leaf: int, known: NodeAnswer, number: int, wanted: int) -> NodeAnswer:
+    demand, admits = zones.demand_of(fit.shape), known.admits
+    after, given = zones.admissions.fill(number, demand, admits)
+    first = tuple(_named(zone) for zone in sorted(given[0].by_zone)) if given else None
+    last = zones.refusal(after, fit.shape) if admits < wanted else None
+    cause = _cause(fit, leaf, admits) if admits < wanted else ""
+    if not cause and last is None and admits < wanted:
+        cause = "its kubelet refused such a pod lately, so none is sent there for a while"
+    return replace(known, zones=first, last=last, cause=cause, unknown=tuple(zones.unknown_on(known.name)))
+
+
+def _cause(fit: Fit, leaf: int, admits: int) -> str:
+    """What besides zones keeps the next pod off a node; empty if nothing does."""
+    code = int(fit.cause[leaf])
+    if code != PASSES:
+        return "it is not ready, or cordoned" if code == ABSENT else f"excluded by {fit.match.causes[code]}"
+    snapshot = fit.snapshot
+    for name, amount in fit.charge:
+        at = snapshot.index.get(name)
+        free = 0 if at is None else max(0, int(fit.view[at, leaf]))
+        if amount > 0 and free < amount * (admits + 1):
+            left = free - amount * admits
+            return f"the whole node has {show(name, left)} of {name} left, a pod requests {show(name, amount)}"
+    return ""
+
+
+def _zones_of(verdict: Verdict) -> tuple[str, ...]:
+    masks = [hint.mask for hint in verdict.hints if hint.mask is not None]
+    return tuple(_named(zone) for zone in sorted({zone for mask in masks for zone in zones_of(mask)}))
 
 
 def answer_lines(pods: PodSet, answers: Sequence[NodeAnswer]) -> Iterator[str]:
-    """A table of nodes; below each that refuses the first pod, what its zones lack."""
-    width = max((len(one.node.node) for one in answers), default=4)
+    """A table of nodes; below each that refuses a pod, what its zones lack."""
+    width = max((len(one.name) for one in answers), default=4)
     yield f"  {'NODE':{width}}  ADMITS  POLICY                       ZONES OF THE FIRST POD"
     for one in answers:
-        manager = one.node.manager
-        policy = f"{manager.policy}, {manager.scope}" if manager.policy != "none" else "none"
-        zones = " ".join(one.zones) or ("-" if not one.first.admitted else "any")
-        yield f"  {one.node.node:{width}}  {one.admits:>3}/{pods.count:<3} {policy:27}  {zones}"
+        zones = "-" if one.zones is None else " ".join(one.zones) or "any"
+        yield f"  {one.name:{width}}  {one.admits:>3}/{pods.count:<3} {one.policy:27}  {zones}"
+        if one.cause:
+            yield f"  {'':{width}}  {one.cause}"
         if one.last is not None:
             yield from (f"  {'':{width}}  {line}" for line in refusal_lines(pods.shape.containers, one.last))
-        for what in unknown(one.node):
+        for what in one.unknown:
             yield f"  {'':{width}}  not reported: {what}"
 
 
@@ -113,13 +173,14 @@ def answer_data(one: NodeAnswer) -> dict[str, Any]:
             "asked": [_shortage_data(one) for one in last.asked],
         }
     )
-    manager = one.node.manager
+    manager = None if one.node is None else one.node.manager
     return {
-        "node": one.node.node,
-        "policy": manager.policy,
-        "scope": manager.scope,
+        "node": one.name,
+        "policy": None if manager is None else manager.policy,
+        "scope": None if manager is None else manager.scope,
         "admits": one.admits,
-        "zones": one.zones,
+        "zones": list(one.zones or ()),
         "refused": refused,
-        "unknown": unknown(one.node),
+        "unknown": list(one.unknown),
+        **({"cause": one.cause} if one.cause else {}),
     }

@@ -85,6 +85,11 @@ class ZoneAccounts:
         """Pods with resources of their own that the report of their node may not account for."""
         return sum(len(one.unaccounted(now)) for one in self._nodes.values())
 
+    def told_zones(self, uid: str, now: float) -> tuple[str, AmountsByZone] | None:
+        """The same, and by whom: reported, observed or expected."""
+        zones, node = self.zones_of(uid, now), self._node_of.get(uid)
+        return None if zones is None or node is None else (self._nodes[node].told_by(uid, zones), zones)
+
     def doubtful(self, now: float) -> list[Doubt]:
         """Nodes whose reports do not tell which pods they account for, and what to do about it."""
         for node in sorted(self._unmatched):

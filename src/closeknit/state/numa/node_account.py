@@ -119,6 +119,12 @@ class NodeAccount:
         live = self._live(last.report)
         return live - frozenset.intersection(*last.included) if last.included else live & self._doubted(now)
 
+    def told_by(self, uid: str, zones: AmountsByZone) -> str:
+        """Who told these zones of a pod."""
+        if uid in self._located:
+            return "reported"
+        return "observed" if zones is self._sets.present[uid].observed else "expected"
+
     def due(self, now: float) -> float | None:
         """The next time at which the readings or the doubt change without an event."""
         self._resolve(now)

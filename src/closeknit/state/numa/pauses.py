@@ -45,6 +45,11 @@ class RefusalPauses:
         """The demands that a node is paused for."""
         return frozenset(demand for (at, demand), one in self._running.items() if at == node and now < one.until)
 
+    def every(self, now: float) -> list[tuple[str, PodDemand, float]]:
+        """Each pause in force: the node, the demand, and the seconds that are left."""
+        found = [(node, demand, one.until - now) for (node, demand), one in self._running.items() if now < one.until]
+        return sorted(found, key=lambda one: (one[0], one[2]))
+
     @property
     def due(self) -> float | None:
         """When the next pause ends."""

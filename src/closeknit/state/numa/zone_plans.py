@@ -67,6 +67,19 @@ class Planned(NamedTuple):
     since: float
 
 
+class PodSeat(NamedTuple):
+    """The zones of a bound pod, by its `key`, or of the pods that a holder does not have on the node yet.
+
+    `told` is by whom: reported by the node's agent, observed by KAI's, expected by us, assumed because the kubelet
+    would choose so, or unknown.
+    """
+
+    key: str
+    holder: str
+    told: str
+    zones: Zoned = ()
+
+
 class ZonePlans:
     """`now` is the time of the last event: a reading of a report may change by time alone."""
 
@@ -82,6 +95,8 @@ class ZonePlans:
         self._births = 0
         self._held: dict[Place, dict[str, tuple[Usage, int]]] = {}
         self._expected: dict[str, dict[str, Zoned]] = {}
+        self._assumed: dict[str, dict[str, Zoned]] = {}
+        """The zones that were assumed of bound pods of which nobody tells any, by uid."""
         self._demands: dict[Shape, PodDemand] = {}
         self._now: dict[str, int] = {}
         self.pauses = RefusalPauses()
@@ -134,6 +149,7 @@ class ZonePlans:
     def drop_report(self, node: str) -> None:
         self._rules.pop(node, None)
         self._expected.pop(node, None)
+        self._assumed.pop(node, None)
         self._now.pop(node, None)
         self.accounts.drop_report(node)
 
@@ -195,6 +211,27 @@ class ZonePlans:
         """The zones of the pods of a holder that are not bound to the node yet."""
         return self._expected.get(node, {}).get(holder, ())
 
+    def seats(self, node: str) -> list[PodSeat]:
+        """Who is where on a node: bound pods that have something of their own there, then those that are planned."""
+        report = self.accounts.report_of(node)
+        if report is None:
+            return []
+        found = [
+            PodSeat(key, holder, *self._seat(uid, pod))
+            for uid, key in self._on.get(node, {}).items()
+            for pod, holder in (self._pods[key],)
+            if pod.pins(report.zones.names)
+        ]
+        planned = (PodSeat("", holder, "expected", given) for holder, given in self._expected.get(node, {}).items())
+        return sorted(found) + sorted(one for one in planned if one.zones)
+
+    def _seat(self, uid: str, pod: AccountedPod) -> tuple[str, Zoned]:
+        told = self.accounts.told_zones(uid, self.now)
+        if told is not None:
+            return told[0], (ZonedAmounts.of(told[1]),)
+        assumed = self._assumed.get(pod.node, {}).get(uid, ())
+        return ("assumed" if assumed else "unknown"), assumed
+
     # What is free
 
     def on(self, node: str, *places: Place) -> RowZones:
@@ -202,7 +239,11 @@ class ZonePlans:
         rules, readings = self._rules.get(node), self.accounts.readings(node, self.now)
         if rules is None or not readings.every:
             return RowZones()
-        number, placed = bound_state(self.admissions, readings, rules)
+        located = self._located(node, layout_of(readings.every[0].zones, rules))
+        number, placed = bound_state(self.admissions, readings, rules, located.values())
+        self._assumed[node] = placed
+        empty = self._empty(readings.every[0].zones, rules)
+        taken = self._taken(number, empty)
         held: dict[str, Zoned] = {}
         here = Counter[str]()
         for uid, key in self._on.get(node, {}).items():
