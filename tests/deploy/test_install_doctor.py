@@ -83,6 +83,7 @@ def test_a_healthy_installation_has_no_ailment_and_every_check_says_so() -> None
         "policies",
         "permissions",
         "topology",
+        "zones",
         "queues",
         "controller",
         "kueue",

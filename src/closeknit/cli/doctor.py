@@ -28,9 +28,10 @@ def command(namespace: str, output: str | None, **target: Any) -> int:
     """Check the health of Closeknit on a cluster.
 
     Checks the versions, Kueue's CustomResourceDefinitions and their conversion, the admission policies (installed,
-    matching the configuration, in force), the controller's permissions, node labels, queues with missing references,
-    the controller and its leader, a running Kueue or what it left behind, and kinds that the server lacks. On an
-    embedded host, which needs no installation, node labels and queues are checked. Nothing is changed.
+    matching the configuration, in force), the controller's permissions, node labels, reports of NUMA zones and refusals
+    of kubelets, queues with missing references, the controller and its leader, a running Kueue or what it left behind,
+    and kinds that the server lacks. On an embedded host, which needs no installation, node labels, zones and queues are
+    checked. Nothing is changed.
 
     Each finding is ok, a warning or a problem, with a remedy. The exit code is 3 unless every finding is ok.
 
@@ -46,7 +47,10 @@ def command(namespace: str, output: str | None, **target: Any) -> int:
 
 
 async def _examine(client: Client, namespace: str, is_said: bool) -> list[Finding]:
+    import msgspec
+
     from ..deploy.doctor import ON_ANY_HOST, Finding, FindingLevel, examine
+    from .zone_sources import served_view
 
     findings: list[Finding] = []
 
@@ -55,10 +59,14 @@ async def _examine(client: Client, namespace: str, is_said: bool) -> list[Findin
         if is_said:
             _say(one)
 
+    async def zones() -> dict[str, Any] | None:
+        view = await served_view(client)
+        return None if view is None else msgspec.to_builtins(view)
+
     wishes = InstallOptions(namespace=namespace)
     if await is_embedded(client):
         note(Finding("controller", FindingLevel.OK, "the embedded host runs the control plane itself, and answers"))
-        async for one in examine(client, wishes, hint, checks=ON_ANY_HOST):
+        async for one in examine(client, wishes, hint, checks=ON_ANY_HOST, zones_of=zones):
             note(one)
         return findings
     try:
@@ -70,7 +78,7 @@ async def _examine(client: Client, namespace: str, is_said: bool) -> list[Findin
         )
     except Forbidden as refused:
         note(Finding("configuration", FindingLevel.WARNING, f"cannot be read, using the defaults: {refused.message}"))
-    async for one in examine(client, wishes, hint):
+    async for one in examine(client, wishes, hint, zones_of=zones):
         note(one)
     return findings
 

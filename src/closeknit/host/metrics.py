@@ -57,6 +57,7 @@ class Metrics(Collector):
         if self.runtime is not None:
             yield from _of_process(self.runtime)
             yield from _of_queues(self.runtime)
+            yield from _of_zones(self.runtime)
 
 
 def _of_process(runtime: Runtime) -> Iterator[Metric]:
@@ -76,6 +77,24 @@ def _of_process(runtime: Runtime) -> Iterator[Metric]:
     for resource, count in vitals.watch_restarts.items():
         restarts.add_metric([resource], count)
     yield restarts
+
+
+def _of_zones(runtime: Runtime) -> Iterator[Metric]:
+    plane = runtime.control_plane
+    zoning = plane.cache.world.zoning
+    refused = "Pods that a kubelet refused although its node was expected to have room for them."
+    refusals = CounterMetricFamily("closeknit_numa_refusals", refused, labels=["reason"])
+    for reason, count in plane.zone_refusals.counts.items():
+        refusals.add_metric([reason], count)
+    yield refusals
+    plans = zoning.plans
+    doubtful = 0 if plans is None else len(plans.accounts.doubtful(plans.now))
+    paused = 0 if plans is None else len({node for node, _, _ in plans.pauses.every(plans.now)})
+    yield _gauge("closeknit_numa_reported_nodes", "Nodes with a NodeResourceTopology.", [], [([], len(zoning.reports))])
+    doubt = "Nodes whose NodeResourceTopology does not tell which pods it accounts for."
+    yield _gauge("closeknit_numa_doubtful_nodes", doubt, [], [([], doubtful)])
+    pause = "Nodes to which pods of some shape are not sent for a while after a refusal."
+    yield _gauge("closeknit_numa_paused_nodes", pause, [], [([], paused)])
 
 
 def _of_queues(runtime: Runtime) -> Iterator[Metric]:

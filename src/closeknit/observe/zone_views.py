@@ -13,7 +13,7 @@ import msgspec
 from ..decide.world import World
 from ..model.node import Node
 from ..model.numa import AmountsByZone, NodeZones
-from ..model.numa_settings import SWITCHES
+from ..model.numa_settings import SWITCHES, UNCONFIGURED
 from ..model.resources import show
 from ..numa.demand import PodDemand
 from ..numa.layout import KubeletRules
@@ -77,12 +77,16 @@ class NodeView(Struct, kw_only=True):
 
 
 class ZonesView(Struct, kw_only=True):
-    """All nodes with reports, and the names of those without. `now` is the time of the view."""
+    """All nodes with reports, and the names of those without. `now` is the time of the view.
+
+    `expected` are nodes without a report whose kubelets the configuration describes.
+    """
 
     now: float
     mode: str = "strict"
     nodes: list[NodeView] = []
     without_report: list[str] = []
+    expected: list[str] = []
 
 
 def zones_view(world: World, now: float, only: Iterable[str] = (), is_watching: bool = True) -> ZonesView:
@@ -90,6 +94,10 @@ def zones_view(world: World, now: float, only: Iterable[str] = (), is_watching: 
     plans, reports, chosen = world.zoning.plans, world.zones, set(only)
     view = ZonesView(now=now, mode=world.settings.numa.mode if world.zoning.settings is not None else "off")
     view.without_report = sorted((world.nodes.keys() & chosen if chosen else world.nodes.keys()) - reports.keys())
+    settings = world.settings.numa
+    view.expected = [
+        name for name in view.without_report if settings.nodes and settings.of(world.nodes[name].labels) != UNCONFIGURED
+    ]
     if plans is None:
         return view
     _ = world.mirror.columns  # counts what is free

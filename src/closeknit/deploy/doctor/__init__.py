@@ -1,6 +1,6 @@
 """Checking an installation's health: a series of checks, each of which reports what it found and the remedy.
 
-    versions ▶ definitions ▶ policies ▶ permissions ▶ topology ▶ queues ▶ controller ▶ kueue ▶ kinds
+    versions ▶ definitions ▶ policies ▶ permissions ▶ topology ▶ zones ▶ queues ▶ controller ▶ kueue ▶ kinds
 
 Nothing is changed. A check that lacks permissions reports that, and the others continue.
 """
@@ -17,13 +17,13 @@ from ...cluster.kube.discovery import served
 from .. import kinds as server
 from ..objects import InstallOptions
 from ..rbac import CLUSTER_WIDE
-from . import controller, definitions, kueue, permissions, policies, queues, served_kinds, topology, versions
-from .finding import Finding, FindingLevel, Patient, warning
+from . import controller, definitions, kueue, permissions, policies, queues, served_kinds, topology, versions, zones
+from .finding import Finding, FindingLevel, Patient, ZonesAsker, warning
 
 __all__ = ["ON_ANY_HOST", "Finding", "FindingLevel", "examine"]
 
-CHECKS = (versions, definitions, policies, permissions, topology, queues, controller, kueue, served_kinds)
-ON_ANY_HOST = (topology, queues)
+CHECKS = (versions, definitions, policies, permissions, topology, zones, queues, controller, kueue, served_kinds)
+ON_ANY_HOST = (topology, zones, queues)
 """Checks that need no installation."""
 ASKED = frozenset({*server.POLICIES, *server.OLDER.values(), *(kind for grant in CLUSTER_WIDE for kind in grant.kinds)})
 
@@ -34,8 +34,9 @@ async def examine(
     command: Callable[..., str],
     now: Callable[[], float] = time,
     checks: Sequence[ModuleType] = CHECKS,
+    zones_of: ZonesAsker | None = None,
 ) -> AsyncIterator[Finding]:
-    patient = Patient(client, await served(client, ASKED), wishes, now, command)
+    patient = Patient(client, await served(client, ASKED), wishes, now, command, zones_of)
     for one in checks:
         try:
             async for finding in one.check(patient):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from enum import IntEnum
 from typing import NamedTuple
 
 from ...cluster.kube.client import Client
 from ...cluster.kube.discovery import Served
+from ..marks import Raw
 from ..objects import InstallOptions
+
+ZonesAsker = Callable[[], Awaitable[Raw | None]]
 
 
 class FindingLevel(IntEnum):
@@ -33,7 +36,8 @@ class Finding(NamedTuple):
 class Patient(NamedTuple):
     """The cluster to check. `wishes` are the options of its installation, as far as they can be read.
 
-    `command` renders a command for the user to run; `now` is in seconds since 1970.
+    `command` renders a command for the user to run; `now` is in seconds since 1970. `zones` asks the control plane what
+    it knows of NUMA zones.
     """
 
     client: Client
@@ -41,6 +45,7 @@ class Patient(NamedTuple):
     wishes: InstallOptions
     now: Callable[[], float]
     command: Callable[..., str]
+    zones: ZonesAsker | None = None
 
     @property
     def namespace(self) -> str:
