@@ -197,3 +197,32 @@ def test_pods_that_share_what_they_use_are_not_told_of_zones(
     shared["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "20"}}
     assert asked(tmp_path, "explain", shared, node("a"), node("b"), report("a")) == 0
     assert "NUMA" not in capsys.readouterr().out
+
+
+def tree(folder: Path, *objects: Raw, form: str = "") -> int:
+    nodes = written(folder, "nodes.yaml", *objects)
+    words = ["tree", "--nodes", nodes, "--levels", f"{RACK},{HOST}", "--level", "numa", "--resource", GPU]
+    return ended([*words, *(["-o", form] if form else [])])
+
+
+def test_a_tree_shows_zones_below_hosts_where_they_are_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tree(tmp_path, node("a"), node("b"), report("a", gpus=(0, 2))) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("   ")[0].rstrip() for line in lines] == ["r1", "├─ a", "│  ├─ node-0", "│  └─ node-1", "└─ b"]
+    assert lines[2].endswith(f"{'▒' * 16}         0 of 2 {GPU} free")
+    assert lines[3].endswith(f"{'░' * 16}         2 of 2 {GPU} free")
+
+
+def test_the_data_of_a_tree_has_the_zones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tree(tmp_path, node("a"), node("b"), report("a", gpus=(0, 2)), form="json") == 0
+    [rack] = json.loads(capsys.readouterr().out)["domains"]
+    [a, b] = rack["domains"]
+    assert [zone["resources"][GPU]["free"] for zone in a["zones"]] == [0, 2]
+    assert "zones" not in b
+
+
+def test_a_tree_without_reports_has_no_zones_to_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tree(tmp_path, node("a")) == 2
+    assert "no NUMA zones of nodes are known" in capsys.readouterr().err

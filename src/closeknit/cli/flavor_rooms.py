@@ -35,6 +35,7 @@ READ = (
     kinds.RUNTIME_CLASS,
     kinds.MAINTENANCE,
     kinds.NODE,
+    kinds.NODE_TOPOLOGY,
     kinds.DAEMON_SET,
     kinds.WORKLOAD,
     kinds.POD,

@@ -34,6 +34,9 @@ AT_ONCE = 6
 READ = tuple(kind for kind in KINDS if (kind.group, kind.kind) in KEPT or kind in (kinds.NODE, kinds.POD))
 """The kinds that make up a whole cluster."""
 
+OPTIONAL = {**dict.fromkeys(VOLUME_KINDS, "volumes"), kinds.NODE_TOPOLOGY: "NUMA zones"}
+"""Kinds without which there still is an answer, and what is left out of it."""
+
 Draw = Callable[[ClusterCache], Sequence[str]]
 
 PAUSE = 0.5
@@ -43,7 +46,7 @@ _HOME, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
 
 
 async def _all(client: Client, of: Sequence[Kind], unread: list[str] | None = None) -> list[Listing]:
-    """List these kinds; a kind that is not served has no objects. Volumes that may not be listed go into `unread`."""
+    """List these kinds; a kind that is not served has no objects. `unread` gets those that may not be listed."""
     count, turns = 0, asyncio.Semaphore(AT_ONCE)
     with Progress("objects") as progress:
 
@@ -59,9 +62,9 @@ async def _all(client: Client, of: Sequence[Kind], unread: list[str] | None = No
             except NotFound:
                 return Listing("", [], [])
             except Forbidden as error:
-                if kind not in VOLUME_KINDS or unread is None:
+                if kind not in OPTIONAL or unread is None:
                     raise
-                click.echo(f"note: {error}: volumes are not considered", err=True)
+                click.echo(f"note: {error}: {OPTIONAL[kind]} are not considered", err=True)
                 unread.append(kind.kind)
                 return Listing("", [], [])
 

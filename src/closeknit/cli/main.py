@@ -44,7 +44,7 @@ COMMANDS = {
     "topology": "Propose a topology from node labels.",
     "check": "Validate manifests without placing anything.",
     "group": "Show the PodGroups of KAI-Scheduler that jobs and pods would get.",
-    "numa": "Show what kubelets would admit on the NUMA zones of their nodes.",
+    "numa": "Show the NUMA zones of nodes, and what their kubelets would admit.",
     "convert": "Convert Kueue manifests from older versions to v1beta2.",
     "install": "Install Closeknit on a Kubernetes cluster, or upgrade it.",
     "uninstall": "Remove Closeknit from a Kubernetes cluster.",

@@ -13,6 +13,8 @@ from ..model.nearest import did_you_mean
 from ..report.census import Census
 from ..report.outline import default_level, outline, outline_json
 from ..report.svg import draw
+from ..report.zone_outline import LEVEL as ZONES
+from ..report.zone_outline import ZonesOfLeaves
 from .cluster import check_target
 from .group_inputs import GivenFiles, given_files
 from .inputs import file_options, load
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     metavar="A B",
     help="Print the number of edges between two nodes or domains, in each topology, instead of the tree.",
 )
-@click.option("--level", help="The lowest level to show; default: the lowest that fits on a screen.")
+@click.option("--level", help="The lowest level to show; numa: NUMA zones below hosts; default: what fits.")
 @click.option("--resource", help="The resource that the bars count; default: the scarcest one; -o wide shows all.")
 @click.option("--flavor", help="On a running cluster: show only this ResourceFlavor.")
 @click.option("--svg", type=click.Path(dir_okay=False), help="Also draw the tree into this SVG file.")
@@ -194,7 +196,7 @@ class View:
                 yield title, False
             levels, deepest = census.tree.topology.levels, self._deepest(census)
             shown = default_level(census) if deepest is None else deepest
-            lines = outline(census, shown, self._resource(census), wide=self.output == "wide")
+            lines = outline(census, shown, self._resource(census), self.output == "wide", self._zones(census))
             yield from ((line, False) for line in lines)
             if deepest is None and shown < len(levels) - 1:
                 yield f"--level {levels[shown + 1]} shows {len(census.nodes[shown + 1])} more domains", True
@@ -210,7 +212,8 @@ class View:
     def _data(self, flavor: str, census: Census) -> dict[str, Any]:
         deepest = self._deepest(census)
         self._resource(census)
-        tree = outline_json(census, census.tree.topology.lowest if deepest is None else deepest)
+        lowest = census.tree.topology.lowest if deepest is None else deepest
+        tree = outline_json(census, lowest, self._zones(census))
         return {"flavor": flavor, **tree} if flavor else tree
 
     def _resource(self, census: Census) -> str:
@@ -222,10 +225,18 @@ class View:
     def _check_level(self, censuses: Named) -> None:
         """Raise if no tree has the level; the trees that lack it are shown as without --level."""
         if self.level is not None and all(self._deepest(census) is None for _, census in censuses):
+            if self.level == ZONES:
+                remedy = "give NodeResourceTopologies with the nodes, and levels that end with kubernetes.io/hostname"
+                raise refuse("no NUMA zones of nodes are known", remedy, what="--level")
             known = dict.fromkeys(level for _, census in censuses for level in census.tree.topology.levels)
             raise _unknown("--level", "level", self.level, list(known))
 
+    def _zones(self, census: Census) -> ZonesOfLeaves | None:
+        return census.zones if self.level == ZONES else None
+
     def _deepest(self, census: Census) -> int | None:
+        if self.level == ZONES:
+            return census.tree.topology.lowest if census.zones is not None else None
         return None if self.level is None else _level(self.level, census.tree.topology.levels)
 
 

@@ -52,8 +52,9 @@ WAITS = 3
     Groups of pods of KAI, Kubernetes, Volcano and Grove are placed on the nodes of --cluster as they are now, without
     queues: would they fit, where, and if not, what would help? Change the files to ask about other nodes and pods.
 
-    To save a cluster to a file, use the command below; add jobsets and the other kinds of jobs that your cluster has.
-    A file saved with -o json loads faster. --cluster also accepts a folder of such files.
+    To save a cluster to a file, use the command below; add jobsets and the other kinds of jobs that your cluster has,
+    and noderesourcetopologies if its nodes report NUMA zones. A file saved with -o json loads faster. --cluster also
+    accepts a folder of such files.
 
     \b
       {KUBECTL}

@@ -13,6 +13,7 @@ from ..model.topology import Path
 from ..state.snapshot import Snapshot
 from ..state.table import IntArray
 from ..state.tree import Tree
+from .zone_outline import ZonesOfLeaves
 
 GPUS = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "google.com/tpu", "aws.amazon.com/neuron")
 
@@ -32,6 +33,8 @@ class Census:
     used: list[IntArray]
     windows: tuple[tuple[Taint, list[IntArray]], ...] = ()
     """The maintenance windows, each with the number of its nodes in every domain."""
+    zones: ZonesOfLeaves | None = None
+    """The NUMA zones of the hosts; None where zones are known of none."""
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Census:
@@ -47,7 +50,8 @@ class Census:
         columns = [summed_up(tree, column) for column in bottom]
         nodes, able, whole, used = columns
         counts = [c[0] for c in nodes], [c[0] for c in able]
-        return cls(tree, snapshot.resources, *counts, whole, used, tuple(_windows(snapshot)))
+        zones = None if snapshot.zones is None else ZonesOfLeaves(snapshot)
+        return cls(tree, snapshot.resources, *counts, whole, used, tuple(_windows(snapshot)), zones)
 
     def main_resource(self) -> str:
         """The resource to show first: accelerators if there are any, else cpu."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..model.escaping import in_one_line
 from ..model.resources import rough
 from .bars import FREE, USED, bar
 from .census import Census
+from .zone_outline import ZonesOfLeaves, zone_rows, zones_of_leaf_json
 
 FEW = 60
 
@@ -19,11 +20,13 @@ def default_level(census: Census) -> int:
     return max((level for level, size in enumerate(sizes) if size <= FEW), default=0)
 
 
-def outline(census: Census, deepest: int, resource: str, wide: bool = False) -> Iterator[str]:
-    """One line per domain, down to a level: nodes, a bar of usage, numbers."""
+def outline(
+    census: Census, deepest: int, resource: str, wide: bool = False, zones: ZonesOfLeaves | None = None
+) -> Iterator[str]:
+    """One line per domain, down to a level: nodes, a bar of usage, numbers. `zones` are shown below hosts."""
     at = census.resources.index(resource)
     rows = list(_rows(census, 0, 0, len(census.nodes[0]), "", deepest, top=True))
-    width = max((len(label) for label, _, _ in rows), default=0)
+    width = max((len(label) for label, _, _ in rows), default=0) + (10 if zones is not None else 0)
     for label, level, domain in rows:
         whole, used = int(census.allocatable[level][at, domain]), int(census.used[level][at, domain])
         drawn = bar([(USED, used), (FREE, whole - used)])
@@ -33,6 +36,18 @@ def outline(census: Census, deepest: int, resource: str, wide: bool = False) -> 
             + (_others(census, level, domain, resource) if wide else "")
             + _maintenance(census, level, domain, deepest)
         )
+        if zones is not None and level == census.tree.topology.lowest:
+            yield from _zones(zones.of(domain), label, width, resource)
+
+
+def _zones(zones: Mapping[int, Mapping[str, tuple[int, int]]], label: str, width: int, resource: str) -> Iterator[str]:
+    """The zones of the host with this label."""
+    indent = label.replace("├─ ", "│  ").replace("└─ ", "   ")
+    indent = indent[: len(indent) - len(indent.lstrip(" │"))]
+    rows = list(zone_rows(zones, resource))
+    for number, (name, text) in enumerate(rows):
+        branch = "└─ " if number == len(rows) - 1 else "├─ "
+        yield f"{indent + branch + name:<{width}}  {'':<22}  {text}"
 
 
 def _rows(
@@ -80,16 +95,16 @@ def _others(census: Census, level: int, domain: int, shown: str) -> str:
     return "  " + "  ".join(parts)
 
 
-def outline_json(census: Census, deepest: int) -> dict[str, Any]:
+def outline_json(census: Census, deepest: int, zones: ZonesOfLeaves | None = None) -> dict[str, Any]:
     """The same as data, nested like the tree."""
     return {
         "topology": census.tree.topology.name,
         "levels": list(census.tree.topology.levels),
-        "domains": [_domain_json(census, 0, domain, deepest) for domain in range(len(census.nodes[0]))],
+        "domains": [_domain_json(census, 0, domain, deepest, zones) for domain in range(len(census.nodes[0]))],
     }
 
 
-def _domain_json(census: Census, level: int, domain: int, deepest: int) -> dict[str, Any]:
+def _domain_json(census: Census, level: int, domain: int, deepest: int, zones: ZonesOfLeaves | None) -> dict[str, Any]:
     resources = {
         name: {
             "allocatable": int(census.allocatable[level][at, domain]),
@@ -111,5 +126,7 @@ def _domain_json(census: Census, level: int, domain: int, deepest: int) -> dict[
         value["maintenance"] = windows
     if level < deepest:
         first, last = census.tree.first[level][domain : domain + 2].tolist()
-        value["domains"] = [_domain_json(census, level + 1, child, deepest) for child in range(first, last)]
+        value["domains"] = [_domain_json(census, level + 1, child, deepest, zones) for child in range(first, last)]
+    elif zones is not None and level == census.tree.topology.lowest and (known := zones.of(domain)):
+        value["zones"] = zones_of_leaf_json(known)
     return value
