@@ -226,3 +226,34 @@ def test_the_data_of_a_tree_has_the_zones(tmp_path: Path, capsys: pytest.Capture
 def test_a_tree_without_reports_has_no_zones_to_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert tree(tmp_path, node("a")) == 2
     assert "no NUMA zones of nodes are known" in capsys.readouterr().err
+
+
+GANG = """
+apiVersion: scheduling.run.ai/v2alpha2
+kind: PodGroup
+metadata: {name: gang, namespace: default}
+spec: {minMember: 2}
+"""
+
+
+def member(name: str, gpus: int) -> Raw:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default", "annotations": {"pod-group-name": "gang"}},
+        "spec": {"schedulerName": "kai-scheduler", "containers": [container(gpus)]},
+    }
+
+
+def gang(folder: Path, *nodes: Raw, form: str = "") -> int:
+    files = [written(folder, "gang.yaml", yaml.safe_load(GANG), member("p", 2), member("q", 2))]
+    words = ["place", *files, "--nodes", written(folder, "nodes.yaml", *nodes)]
+    return ended([*words, *(["-o", form] if form else [])])
+
+
+def test_groups_of_pods_are_placed_by_zones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gang(tmp_path, node("a"), report("a", gpus=(1, 1))) == 3
+    assert gang(tmp_path, node("a"), report("a"), form="json") == 0
+    [group] = json.loads(capsys.readouterr().out.partition("{")[2].join(("{", "")))["groups"]
+    zones = [one["zone"] for pods in group["podSets"] for at in pods["nodes"] for pod in at["zones"] for one in pod]
+    assert sorted(zones) == ["node-0", "node-1"]

@@ -50,8 +50,8 @@ class Census:
         columns = [summed_up(tree, column) for column in bottom]
         nodes, able, whole, used = columns
         counts = [c[0] for c in nodes], [c[0] for c in able]
-        zones = None if snapshot.zones is None else ZonesOfLeaves(snapshot)
-        return cls(tree, snapshot.resources, *counts, whole, used, tuple(_windows(snapshot)), zones)
+        windows, zones = tuple(_windows(snapshot)), ZonesOfLeaves.in_tree(snapshot)
+        return cls(tree, snapshot.resources, *counts, whole, used, windows, zones)
 
     def main_resource(self) -> str:
         """The resource to show first: accelerators if there are any, else cpu."""

@@ -13,6 +13,7 @@ from ..state.table import IntArray
 from .bars import FREE, OURS, USED, bar
 from .group_plan import GangPlan, PlacedGroup, asks, title_of
 from .node_trees import DrawnTree, drawn
+from .pod_zones import zones_of_pods
 
 MOST_LINES = 60
 Row = tuple[str, ...]
@@ -124,7 +125,9 @@ def _labels(plan: GangPlan, layout: DrawnTree) -> dict[tuple[int, int], str]:
             for row, count in zip(pods.rows.tolist(), pods.counts.tolist(), strict=True):
                 if row in leaf_of:
                     times = f" ×{count}" if count > 1 else ""
-                    found.setdefault((lowest, leaf_of[row]), []).append(f"{pods.pod_set.name}{times}")
+                    zones = zones_of_pods(plan.zones.get((pods.pod_set.name, row), ()))
+                    text = f"{pods.pod_set.name}{times}" + (f" in {zones}" if zones else "")
+                    found.setdefault((lowest, leaf_of[row]), []).append(text)
     return {key: ", ".join(names) for key, names in found.items()}
 
 

@@ -12,8 +12,8 @@ PodGroup serve: 8 pods on 4 nodes
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,10 @@ from ..model.number import number_of
 from ..model.request import Constraint, Group, PodSet
 from ..model.topology import Path
 from ..state.node_tree import ROOT, NodeTree
+from ..state.numa.zone_states import NO_ZONES, Zoned
 from ..state.snapshot import Snapshot
 from ..state.table import IntArray
+from .pod_zones import zones_json
 
 NO_ROWS: IntArray = np.empty(0, dtype=np.int64)
 
@@ -83,6 +85,8 @@ class GangPlan:
     top: tuple[PlacedGroup, ...]
     trees: dict[str, NodeTree]
     steps: int
+    zones: Mapping[tuple[str, int], Zoned] = field(default_factory=dict)
+    """The expected NUMA zones of the pods of a pod set on a row; rows whose zones are not known are left out."""
 
     @property
     def every(self) -> list[SetOnNodes]:
@@ -109,7 +113,26 @@ def group_plan(gang: Gang, columns: Snapshot, trees: Trees, result: GroupResult)
     maker = _Maker(columns, trees, result)
     top = tuple(maker.group(one, None) for one in gang.request.groups)
     named = [one.tree for group in top for one in group.walk() if one.tree is not None]
-    return GangPlan(gang, columns, top, {one.topology.name: one for one in named}, result.steps)
+    shown = {one.topology.name: one for one in named}
+    return GangPlan(gang, columns, top, shown, result.steps, _zones(columns, result))
+
+
+def _zones(columns: Snapshot, result: GroupResult) -> dict[tuple[str, int], Zoned]:
+    """The zones that the pods would get, in the order in which they are placed."""
+    if columns.zones is None:
+        return {}
+    mark = columns.checkpoint()
+    for name, placed in result.placed.items():
+        if len(placed.rows):
+            columns.admit(placed.rows, placed.counts, placed.batch.shape.charge, name)
+    found = {
+        (name, row): columns.zones.held.get((name, row), ())
+        for name, placed in result.placed.items()
+        for row, state in zip(placed.rows.tolist(), columns.zones.on(placed.rows, "now").tolist(), strict=True)
+        if state != NO_ZONES
+    }
+    columns.rollback(mark)
+    return found
 
 
 class _Maker:
@@ -196,7 +219,7 @@ def _group_json(plan: GangPlan, one: PlacedGroup) -> dict[str, Any]:
                 "placed": pods.placed,
                 "running": list(pods.pod_set.running),
                 "nodes": [
-                    {"node": names[row], "pods": count}
+                    {"node": names[row], "pods": count, **_zones_json(plan, pods.pod_set.name, row)}
                     for row, count in zip(pods.rows.tolist(), pods.counts.tolist(), strict=True)
                 ],
             }
@@ -213,3 +236,8 @@ def title_of(plan: GangPlan) -> str:
     pods = number_of(placed, "pod") if placed == count else f"{placed} of {number_of(count, 'pod')}"
     more = f", beside {running} that run" if running else ""
     return f"{plan.gang.title}: {pods} on {number_of(nodes, 'node')}{more}"
+
+
+def _zones_json(plan: GangPlan, pod_set: str, row: int) -> dict[str, Any]:
+    given = plan.zones.get((pod_set, row))
+    return {} if given is None else {"zones": [zones_json(one.by_zone) for one in given]}

@@ -19,6 +19,7 @@ from ..state.snapshot import Snapshot
 from ..state.table import IntArray
 from ..state.tree import Tree
 from .census import Census, summed_up
+from .zone_outline import ZonesOfLeaves
 
 ABSENT = "–"
 
@@ -64,7 +65,8 @@ def census_over(columns: Snapshot, layout: DrawnTree) -> Census:
     nodes, able, allocatable, used = map(
         layout.sums, (ones, usable.astype(np.int64), whole, whole - np.maximum(columns.remaining, 0))
     )
-    return Census(layout.tree, columns.resources, nodes, able, allocatable, used)
+    zones = None if columns.zones is None else ZonesOfLeaves(columns.zones, layout.rows)
+    return Census(layout.tree, columns.resources, nodes, able, allocatable, used, zones=zones)
 
 
 def pods_on_rows(columns: Snapshot) -> IntArray:

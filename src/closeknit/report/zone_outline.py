@@ -3,35 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..model.numa import AmountsByZone
 from ..model.resources import CPU, rough
 from ..numa.demand import MILLI
 from ..numa.zone_names import zone_name
 from ..numa.zone_state import ZoneState, amounts
-from ..state.numa.zone_states import NO_ZONES
+from ..state.numa.zone_states import NO_ZONES, ZoneStates
 from ..state.snapshot import Snapshot
+from ..state.table import IntArray
 from .bars import FREE, USED, bar
 
 LEVEL = "numa"
 
 
-class ZonesOfLeaves:
-    """What the zones of each leaf have free, where leaves are nodes and their zones are known."""
+class ZonesOfLeaves(NamedTuple):
+    """What the zones of each leaf have free; `rows` are the nodes of the leaves."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot if snapshot.tree.one_node_a_leaf else None
+    zones: ZoneStates
+    rows: IntArray
+
+    @classmethod
+    def in_tree(cls, snapshot: Snapshot) -> ZonesOfLeaves | None:
+        """None where zones are known of no node, or leaves are not nodes."""
+        if snapshot.zones is None or not snapshot.tree.one_node_a_leaf:
+            return None
+        return cls(snapshot.zones, snapshot.rows)
 
     def of(self, leaf: int) -> dict[int, dict[str, tuple[int, int]]]:
         """By zone and resource what is free, and how much pods may have; nothing where zones are not known."""
-        zones = None if self._snapshot is None else self._snapshot.zones
-        if self._snapshot is None or zones is None:
-            return {}
-        [now] = zones.on(self._snapshot.rows[leaf : leaf + 1], "now").tolist()
-        if now == NO_ZONES:
-            return {}
-        return _paired(zones.admissions.state(now))
+        [now] = self.zones.on(self.rows[leaf : leaf + 1], "now").tolist()
+        return {} if now == NO_ZONES else _paired(self.zones.admissions.state(now))
 
 
 def _paired(state: ZoneState) -> dict[int, dict[str, tuple[int, int]]]:
