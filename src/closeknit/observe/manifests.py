@@ -353,7 +353,9 @@ class _Reader:
         if not kept:
             asks, demand = self._asks(spec, data, f"Pod {namespace}/{name}", where)
             start = None if wire.status is None else wire.status.start_time
-            needs = told(KubeletPod(demand, self._container_names.setdefault(spec.names, spec.names)), annotations, start)
+            needs = told(
+                KubeletPod(demand, self._container_names.setdefault(spec.names, spec.names)), annotations, start
+            )
             kind = self._kinds.of_text(namespace, labels, data)
             pod = OtherPod(node, asks, daemon_of(owners), kind, needs)
         uids = tuple(uid for uid in (*(one.uid for one in owners), meta.uid) if uid)
