@@ -97,7 +97,7 @@ test-host: setup
 	@echo "== contract on both servers =="
 	@PYTHONPATH=tests $(BIN)/python -m contract.run real embedded
 	@echo "== stories, kills, kubectl, fuzz, one truth =="
-	@CLOSEKNIT_STEPS=100000 CLOSEKNIT_KILLS=50 CLOSEKNIT_FUZZ=10000 CLOSEKNIT_TRUTHS=2000 \
+	@CLOSEKNIT_STEPS=100000 CLOSEKNIT_ZONED_STEPS=20000 CLOSEKNIT_KILLS=50 CLOSEKNIT_FUZZ=10000 CLOSEKNIT_TRUTHS=2000 \
 		$(BIN)/python -m pytest -n auto --dist worksteal tests/cli/test_one_truth_props.py \
 		tests/stories tests/host/test_kill.py tests/host/test_tour.py tests/cluster/embedded/rest/test_kubectl.py \
 		tests/cluster/embedded/rest/test_server_fuzz.py tests/host/test_object_fuzz.py
@@ -149,6 +149,7 @@ soak-cluster: setup
 
 soak: setup
 	@PYTHONPATH=tests $(BIN)/python -m stories --steps 1000000 --seed 1000000
+	@PYTHONPATH=tests $(BIN)/python -m stories --zones --steps 100000 --seed 1000000
 	@PYTHONPATH=tests $(BIN)/python -m numa.against_kubelet --sequences 50000 --seed 1000000
 
 bench: setup

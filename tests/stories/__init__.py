@@ -5,5 +5,6 @@ every step in it is needed:
 
     python -m stories --seed 7            replay the story of this seed
     python -m stories --stories 100       run a hundred stories
+    python -m stories --seed 7 --zones    replay it on hosts with NUMA zones
     python -m stories --file story.json   replay a saved story
 """

@@ -8,6 +8,7 @@ from pathlib import Path
 from time import monotonic
 
 from .tale import read, shortened, story_of, tell, written
+from .zoned_life import ZonedLife
 
 
 def main() -> int:
@@ -15,6 +16,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="the first story")
     parser.add_argument("--stories", type=int, default=1, help="how many, one seed after the other")
     parser.add_argument("--steps", type=int, help="tell stories until so many steps are done")
+    parser.add_argument("--zones", action="store_true", help="on hosts with NUMA zones")
     parser.add_argument("--file", type=Path, help="tell a story that was written down")
     parser.add_argument("--no-shrink", action="store_true", help="leave a broken story as long as it is")
     given = parser.parse_args()
@@ -23,7 +25,7 @@ def main() -> int:
         return report(seed, story, not given.no_shrink)
     begin, done, decisions, seed = monotonic(), 0, 0, given.seed
     while (done < given.steps) if given.steps else (seed < given.seed + given.stories):
-        story = story_of(seed)
+        story = story_of(seed, zones=given.zones)
         outcome = tell(story, seed)
         if outcome.at is not None:
             return report(seed, story[: outcome.at + 1], not given.no_shrink)
@@ -32,6 +34,8 @@ def main() -> int:
             print(f"  {done} steps, {decisions} decisions, {monotonic() - begin:.0f} s", flush=True)
     count = seed - given.seed
     print(f"{count} stories from seed {given.seed}: {done} steps, {decisions} decisions, {monotonic() - begin:.0f} s")
+    if given.zones:
+        print(f"  {dict(sorted(ZonedLife.counts.items()))}")
     return 0
 
 

@@ -216,9 +216,12 @@ class Life(Lab):
         self.invariants.quiet(set(self.cluster.control_plane.cache.world.ledger.holdings))
         self.invariants.rid()
         for workload in self.cluster.store.all(kinds.WORKLOAD):
-            if not condition(workload, "Finished") and not condition(workload, "WaitingForReplacementPods"):
+            if self._never_ended(workload):
                 said = [
                     f"{one['type']}={one['status']} {one['reason']}: {one['message']}"
                     for one in (workload.get("status") or {}).get("conditions") or ()
                 ]
                 raise Broken(f"{workload['metadata']['name']} never ended: {said}")
+
+    def _never_ended(self, workload: Raw) -> bool:
+        return not condition(workload, "Finished") and not condition(workload, "WaitingForReplacementPods")

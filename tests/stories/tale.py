@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from .life import Life
 from .steps import Drawer, Step
+from .zoned_life import ZonedLife
+from .zoned_steps import ZONED, with_zones
 
 HEALED = 5
 """One story in this many ends with repairs and hours of idle time, which take as long as the story itself."""
@@ -27,13 +29,16 @@ class Outcome(NamedTuple):
     decisions: int = 0
 
 
-def story_of(seed: int, length: int | None = None) -> list[Step]:
+def story_of(seed: int, length: int | None = None, zones: bool = False) -> list[Step]:
+    """With `zones` the same story on hosts with NUMA zones, and with what happens to these."""
     length = Random(f"length {seed}").randint(50, 200) if length is None else length
-    return Drawer(seed).story(length)
+    story = Drawer(seed).story(length)
+    return with_zones(story, seed) if zones else story
 
 
 def tell(story: Sequence[Step], seed: int = 0) -> Outcome:
-    life, at = Life(seed, seed % LATE == 0), 0
+    is_zoned = any(step.what in ZONED for step in story)
+    life, at = (ZonedLife if is_zoned else Life)(seed, seed % LATE == 0), 0
     try:
         for step in story:
             life.tell(step)

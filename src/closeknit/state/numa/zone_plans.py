@@ -249,8 +249,8 @@ class ZonePlans:
         for uid, key in self._on.get(node, {}).items():
             holder = self._pods[key][1]
             here[holder] += 1
-            given = (located[uid],) if uid in located else placed.get(uid, ())
-            _add(held, holder, tuple(_at_most(one, taken) for one in given))
+            has = (located[uid],) if uid in located else placed.get(uid, ())
+            _add(held, holder, tuple(_at_most(one, taken) for one in has))
         room = self._without(number, held)
         expected = self._expected[node] = {}
         for plan in self.planned(*places):
