@@ -57,9 +57,11 @@ SIDE_BY_SIDE := $(MAKE) --no-print-directory --keep-going --jobs 3 $(if $(filter
 test: setup
 	@$(SIDE_BY_SIDE) lint tests conformance-if-any
 
+# Tests of make test-host alone: they start whole hosts.
+SLOW := $(addprefix tests/, host/test_tour.py host/test_extender_process.py cluster/embedded/rest/test_kubectl.py)
 tests: setup
 	@echo "== tests =="
-	+@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --ignore tests/host/test_tour.py --ignore tests/cluster/embedded/rest/test_kubectl.py
+	+@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(addprefix --ignore ,$(SLOW))
 
 conformance-if-any: setup
 	@if [ -d "$(CONFORMANCE)" ]; then $(MAKE) --no-print-directory conformance; \
@@ -97,9 +99,9 @@ test-host: setup
 	@echo "== contract on both servers =="
 	@PYTHONPATH=tests $(BIN)/python -m contract.run real embedded
 	@echo "== stories, kills, kubectl, fuzz, one truth =="
-	@CLOSEKNIT_STEPS=100000 CLOSEKNIT_ZONED_STEPS=20000 CLOSEKNIT_KILLS=50 CLOSEKNIT_FUZZ=10000 CLOSEKNIT_TRUTHS=2000 \
+	@CLOSEKNIT_STEPS=80000 CLOSEKNIT_ZONED_STEPS=4000 CLOSEKNIT_KILLS=50 CLOSEKNIT_FUZZ=10000 CLOSEKNIT_TRUTHS=2000 \
 		$(BIN)/python -m pytest -n auto --dist worksteal tests/cli/test_one_truth_props.py \
-		tests/stories tests/host/test_kill.py tests/host/test_tour.py tests/cluster/embedded/rest/test_kubectl.py \
+		tests/stories tests/host/test_kill.py $(SLOW) \
 		tests/cluster/embedded/rest/test_server_fuzz.py tests/host/test_object_fuzz.py
 	@echo "== attacks, with their full volumes =="
 	@CLOSEKNIT_ATTACKS=1 $(BIN)/python -m pytest -n 0 tests/attacks

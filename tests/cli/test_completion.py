@@ -30,7 +30,7 @@ def words(offered: ShellComplete, *before: str, begun: str = "") -> list[str]:
 
 
 def test_kinds_come_first_and_then_names_of_the_running_cluster(offered: ShellComplete) -> None:
-    assert words(offered, "get", begun="no") == ["nodes"]
+    assert words(offered, "get", begun="no") == ["noderesourcetopologies", "nodes"]
     assert words(offered, "get", "jobs", begun="t") == ["train", "tune"]
     assert words(offered, "describe", begun="job/tr") == ["job/train"]
     assert words(offered, "delete", "job", "train", begun="t") == ["tune"]

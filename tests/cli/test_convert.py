@@ -110,7 +110,7 @@ def test_commands_that_read_jobs_note_v1beta1_objects(
 
 def test_definitions_are_printed_all_or_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("crds") == 0
-    assert len(list(yaml.safe_load_all(capsys.readouterr().out))) == 10
+    assert len(list(yaml.safe_load_all(capsys.readouterr().out))) == 11
     assert run("crds", "cq", "Topology", "-o", "json") == 0
     items = json.loads(capsys.readouterr().out)["items"]
     assert [one["spec"]["names"]["kind"] for one in items] == ["ClusterQueue", "Topology"]

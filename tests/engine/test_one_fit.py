@@ -189,6 +189,7 @@ FIT = ("engine/capacity.py", "engine/count.py", "engine/fit.py", "engine/policy.
 
 NO_COUNTS = {
     "numa/demand.py": "whole CPUs of a request",
+    "dialects/simulated_zones.py": "what a node has, divided over its zones",
     "observe/pools.py": "what one of the pods takes that a pool states",
     "model/limit_range.py": "the largest limit that a ratio of limit to request permits",
     "host/demos/room.py": "a demo looks at its own store for GPUs, to choose what it asks for next",

@@ -33,7 +33,7 @@ def job(name: str, cpu: int, policy: str | None, host: str = "", memory: str = "
 
 
 def split(*hosts: str) -> Lab:
-    """A centre whose hosts have two zones of two CPUs and best-effort kubelets; one CPU is free in each zone of some."""
+    """Hosts with two zones of two CPUs and best-effort kubelets; in each zone of some, one CPU is free."""
     lab = centre()
     for number in range(12):
         note = {"closeknit.dev/numa": json.dumps(BEST_EFFORT)}

@@ -52,8 +52,8 @@ def test_of_an_unmanaged_pod_only_requests_and_node_are_stored() -> None:
         },
         "spec": {
             "nodeName": "n1",
-            "containers": [{"resources": {"requests": {"cpu": "2"}}}],
-            "initContainers": [{"resources": {"requests": {"cpu": "500m"}}, "restartPolicy": "Always"}],
+            "containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}],
+            "initContainers": [{"name": "i", "resources": {"requests": {"cpu": "500m"}}, "restartPolicy": "Always"}],
             "overhead": {"cpu": "100m"},
         },
         "status": {"phase": "Running"},

@@ -10,7 +10,7 @@ import pytest
 
 from closeknit.dialects.kueue.topology_request import grouped
 from closeknit.lifecycle.action import Action, GiveUp, Requeue, Ungate
-from closeknit.lifecycle.ungate import BATCH, EARLIER, Expectations, Turn, UngateView, ungate
+from closeknit.lifecycle.ungate import BATCH, EARLIER, Expectations, StartTurn, UngateView, ungate
 from closeknit.model.assignment import Assignment
 from closeknit.model.gates import Gates
 from closeknit.model.pod import Pod
@@ -493,7 +493,7 @@ class TestTurns:
     """Where NUMA zones are known, pods start in the planned order."""
 
     def test_pods_wait_for_those_before_them_on_their_host_only(self) -> None:
-        turns = {"main": {"a": Turn(False), "b": Turn(True)}}
+        turns = {"main": {"a": StartTurn(False), "b": StartTurn(True)}}
         found = look(workload(Set({"a": 1, "b": 1})), pods(0, 1), turns=turns)
         assert went(found) == {"p1": "b"}
         assert found[-1] == Requeue(100.0 + BATCH, EARLIER)
@@ -501,7 +501,7 @@ class TestTurns:
     def test_a_pod_for_which_no_zones_are_left_waits_while_that_is_strict(self) -> None:
         zones = ({0: {"cpu": 2000}},)
         for is_strict, expected in ((True, {"p0": "a"}), (False, {"p0": "a", "p1": "a"})):
-            turns = {"main": {"a": Turn(True, zones, is_strict)}}
+            turns = {"main": {"a": StartTurn(True, zones, is_strict)}}
             found = look(workload(Set({"a": 2})), pods(0, 1), turns=turns)
             assert went(found) == expected
             assert [one.zones for one in found if isinstance(one, Ungate)] == [zones[0], {}][: len(expected)]

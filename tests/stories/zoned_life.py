@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from closeknit.cluster import kinds
 from closeknit.dialects.nrt import keys
 from closeknit.dialects.simulated_zones import NUMA
-from closeknit.numa.zone_state import amounts
 from host.lab import condition
 
 from . import objects, zoned_objects
@@ -112,7 +111,7 @@ class ZonedLife(Life):
         if zones is None:
             return {}
         return {
-            node: {view: amounts(zones.admissions.state(int(states[row]))) for view, states in zones.states.items()}
+            node: {view: zones.admissions.free(int(states[row])) for view, states in zones.states.items()}
             for node, row in mirror.columns.row_of.items()
             if row not in mirror.columns.gone and self.promises.is_known(node)
         }

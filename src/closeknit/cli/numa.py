@@ -105,7 +105,7 @@ def show(
       closeknit numa -o json
       closeknit numa --cluster cluster.yaml
     """
-    from ..observe.zone_views import ZonesView, zones_view
+    from ..observe.zone_views import ZoneViews, zones_view
     from ..report.zones import zones_data, zones_lines
     from .zone_sources import check_node, cluster_of_files, view_of
 
@@ -114,11 +114,11 @@ def show(
     given = Given.of(config, False, feature_gates, profile)
     check_target(cluster, target)
 
-    def lines(view: ZonesView) -> list[str]:
+    def lines(view: ZoneViews) -> list[str]:
         found = list(zones_lines(view, wide=output == "wide" or bool(node)))
         return found or ["there are no nodes"]
 
-    def tell(view: ZonesView) -> None:
+    def tell(view: ZoneViews) -> None:
         check_node(view, node or "", [one.name for one in view.nodes])
         if output in ("json", "yaml"):
             emit(zones_data(view), output)

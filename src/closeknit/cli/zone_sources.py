@@ -20,7 +20,7 @@ from ..model.nearest import did_you_mean
 from ..observe.loaded import LoadedCluster
 from ..observe.loader import load as load_objects
 from ..observe.manifests import read_manifests
-from ..observe.zone_views import ZonesView, decode, zones_view
+from ..observe.zone_views import ZoneViews, decode, zones_view
 from .cluster import tell
 from .progress import Progress
 from .rules import Given
@@ -52,7 +52,7 @@ async def cluster_of(client: Client, given: Given) -> LoadedCluster:
     return load_objects(found, rules.gates, rules.settings, rules.managed)
 
 
-async def served_view(client: Client, node: str = "") -> ZonesView | None:
+async def served_view(client: Client, node: str = "") -> ZoneViews | None:
     """What the control plane of a cluster knows; None if there is none of ours, or it is older."""
     from .controller_pod import way_to_controller
 
@@ -67,11 +67,11 @@ async def served_view(client: Client, node: str = "") -> ZonesView | None:
         return None
 
 
-def _decoded(tree: object) -> ZonesView:
+def _decoded(tree: object) -> ZoneViews:
     return decode(msgspec.json.encode(tree))
 
 
-async def view_of(client: Client, given: Given, node: str = "") -> ZonesView:
+async def view_of(client: Client, given: Given, node: str = "") -> ZoneViews:
     """What is known of a running cluster's zones."""
     found = await served_view(client, node)
     if found is not None:
@@ -82,7 +82,7 @@ async def view_of(client: Client, given: Given, node: str = "") -> ZonesView:
     return zones_view(state.cache.world, state.cache.now(), (node,) if node else (), is_watching=False)
 
 
-def check_node(view: ZonesView, node: str, known: Sequence[str] = ()) -> None:
+def check_node(view: ZoneViews, node: str, known: Sequence[str] = ()) -> None:
     """Raise if nothing is known of a node that was asked for."""
     if not node or any(one.name == node for one in view.nodes):
         return

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ..model.escaping import escaped
-from ..observe.zone_views import ZonesView
+from ..observe.zone_views import ZoneViews
 from .live import draw_again
 from .rules import Given
 from .zone_sources import check_node, served_view, view_of
@@ -22,7 +22,7 @@ PAUSE, LONG_PAUSE = 1.0, 10.0
 """Seconds between two questions: to a control plane, and where all objects have to be listed."""
 
 
-async def redraw(client: Client, given: Given, node: str, lines: Callable[[ZonesView], Sequence[str]]) -> None:
+async def redraw(client: Client, given: Given, node: str, lines: Callable[[ZoneViews], Sequence[str]]) -> None:
     """Run until cancelled."""
     shown: list[str] = []
     while True:

@@ -76,6 +76,7 @@ spec:
       {{ end }}
 """
 
+
 def permissions(namespace: str = NAMESPACE) -> list[Raw]:
     """An account with exactly these permissions."""
     return bound_account(NAME, namespace, SIMULATION)

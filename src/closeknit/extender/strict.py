@@ -75,7 +75,8 @@ class StrictZones:
         if name not in self.nodes:
             return NODE_NOT_FOUND
         found = self.answers(np.array([self.rows[name]]), applicant)
-        return found.reasons[found.codes[0]]
+        reason: str = found.reasons[int(found.codes[0])]
+        return reason
 
     def answers(self, rows: IntArray, applicant: Applicant, pending: Sequence[Pending] = ()) -> Answers:
         numbers, wanted = self._beside(rows, applicant, pending)

@@ -48,7 +48,7 @@ class Delay(NamedTuple):
 
 
 @dataclass(slots=True)
-class Turn:
+class SimulationTurn:
     """What is to be done for one node: `report_at` is when its report is due, by the monotonic clock."""
 
     task: asyncio.Task[None] | None = None
@@ -75,7 +75,7 @@ class NumaSimulation:
         self.nodes = SimulatedNodes(labels)
         self.informers = InformerSet(client, KINDS, self._told, self.nodes.find, Whole())
         self.done: Counter[str] = Counter()
-        self._turns: dict[str, Turn] = {}
+        self._turns: dict[str, SimulationTurn] = {}
         self._synced = asyncio.Event()
         self._lanes = asyncio.Semaphore(AT_ONCE)
         self._complaints: set[str] = set()
@@ -103,7 +103,7 @@ class NumaSimulation:
             return
         turn = self._turns.get(name)
         if turn is None:
-            turn = self._turns[name] = Turn()
+            turn = self._turns[name] = SimulationTurn()
             turn.task = asyncio.create_task(self._keep(name, turn))
         if touched.stale and turn.report_at is None:
             turn.report_at = self._due(name)
@@ -121,7 +121,7 @@ class NumaSimulation:
 
     # One node
 
-    async def _keep(self, name: str, turn: Turn) -> None:
+    async def _keep(self, name: str, turn: SimulationTurn) -> None:
         await self._synced.wait()
         while True:
             await turn.come()
@@ -138,11 +138,11 @@ class NumaSimulation:
                 self._complain(str(error))
                 await self._again(turn, LONG_PAUSE)
 
-    async def _again(self, turn: Turn, pause: float) -> None:
+    async def _again(self, turn: SimulationTurn, pause: float) -> None:
         await asyncio.sleep(pause)
         turn.changed.set()
 
-    async def _report(self, name: str, turn: Turn) -> None:
+    async def _report(self, name: str, turn: SimulationTurn) -> None:
         try:
             await self._write(name, self.nodes.report(name))
         except (Refused, Unreachable) as error:

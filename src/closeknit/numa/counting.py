@@ -66,7 +66,7 @@ def _restricted(batch: ZoneBatch, plan: DemandPlan, step: DemandStep) -> BoolArr
     """Only sets of as many zones as each resource needs at least will do, if that is one number for all of them."""
     size = common_size(batch, plan, step.hint)
     good = np.zeros(len(batch), np.bool_)
-    for zones in np.unique(size[(size > 1) | (size < 0)]).tolist():
+    for zones in np.unique(size[((size > 1) & (size <= len(plan.zones))) | (size < 0)]).tolist():
         rows = np.flatnonzero(size == zones)
         if zones > 0:
             rows = with_enough(batch, step.hint, rows, zones)

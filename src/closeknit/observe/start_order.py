@@ -48,8 +48,8 @@ def _turn(cache: ClusterCache, plans: ZonePlans, holder: str, demand: PodDemand,
     for one in plans.planned((HOSTNAME, host)):
         if one.holder == holder:
             if demand in plans.pauses.on(node, cache.now()):
-                return Turn(False, zones)
-            return Turn(True, zones, cache.now() < one.since + PATIENCE)
+                return StartTurn(False, zones)
+            return StartTurn(True, zones, cache.now() < one.since + PATIENCE)
         if one.demand != demand and one.demand.holds_zones and _is_awaited(cache, one, host):
             return StartTurn(False, zones)
     return StartTurn(True, zones)

@@ -21,11 +21,11 @@ from ..numa.zone_names import zone_name
 from ..state.numa.zone_plans import PodSeat, ZonePlans
 
 
-class Struct(msgspec.Struct, rename="camel"):
+class ViewStruct(msgspec.Struct, rename="camel"):
     """Named on the wire as Kubernetes names fields."""
 
 
-class ZoneResource(Struct):
+class ZoneResourceView(ViewStruct):
     """CPU is in thousandths of a core, everything else in whole units."""
 
     allocatable: int
@@ -33,13 +33,13 @@ class ZoneResource(Struct):
     free: int
 
 
-class ZoneOfNode(Struct):
+class ZoneOfNode(ViewStruct):
     name: str
     distances: dict[str, int] = {}
-    resources: dict[str, ZoneResource] = {}
+    resources: dict[str, ZoneResourceView] = {}
 
 
-class SeatOfPods(Struct):
+class SeatOfPods(ViewStruct):
     """`pods` equal pods of a workload that are expected, or one bound pod, each with these amounts by zone.
 
     `told`: reported, observed, expected, assumed or unknown.
@@ -52,12 +52,12 @@ class SeatOfPods(Struct):
     zones: dict[str, dict[str, int]] = {}
 
 
-class PauseOnNode(Struct):
+class PauseOnNode(ViewStruct):
     seconds: float
     asks: str
 
 
-class NodeView(Struct, kw_only=True):
+class ZonedNodeView(ViewStruct, kw_only=True):
     """`options` without a value are unknown: neither reported nor configured. `at` is when the report came."""
 
     name: str
@@ -76,7 +76,7 @@ class NodeView(Struct, kw_only=True):
     pauses: list[PauseOnNode] = []
 
 
-class ZonesView(Struct, kw_only=True):
+class ZoneViews(ViewStruct, kw_only=True):
     """All nodes with reports, and the names of those without. `now` is the time of the view.
 
     `expected` are nodes without a report whose kubelets the configuration describes.
@@ -84,15 +84,15 @@ class ZonesView(Struct, kw_only=True):
 
     now: float
     mode: str = "strict"
-    nodes: list[NodeView] = []
+    nodes: list[ZonedNodeView] = []
     without_report: list[str] = []
     expected: list[str] = []
 
 
-def zones_view(world: World, now: float, only: Iterable[str] = (), is_watching: bool = True) -> ZonesView:
+def zones_view(world: World, now: float, only: Iterable[str] = (), is_watching: bool = True) -> ZoneViews:
     """What is known of all nodes, or `only` of these; without `is_watching` it is not known when reports came."""
     plans, reports, chosen = world.zoning.plans, world.zones, set(only)
-    view = ZonesView(now=now, mode=world.settings.numa.mode if world.zoning.settings is not None else "off")
+    view = ZoneViews(now=now, mode=world.settings.numa.mode if world.zoning.settings is not None else "off")
     view.without_report = sorted((world.nodes.keys() & chosen if chosen else world.nodes.keys()) - reports.keys())
     settings = world.settings.numa
     view.expected = [
@@ -109,10 +109,10 @@ def zones_view(world: World, now: float, only: Iterable[str] = (), is_watching: 
     return view
 
 
-def _node(plans: ZonePlans, zones: NodeZones, node: Node | None, doubt: str) -> NodeView:
+def _node(plans: ZonePlans, zones: NodeZones, node: Node | None, doubt: str) -> ZonedNodeView:
     rules, report = plans.rules_of(zones.node), plans.accounts.report_of(zones.node)
     free = plans.free_on(zones.node)
-    return NodeView(
+    return ZonedNodeView(
         name=zones.node,
         exists=node is not None,
         policy=zones.manager.policy,
@@ -156,7 +156,7 @@ def _zones(report: NodeZones, free: AmountsByZone) -> Iterator[ZoneOfNode]:
             name=str(zone_name(zone.id)),
             distances={str(zone_name(other)): cost for other, cost in sorted(zone.costs.items())},
             resources={
-                name: ZoneResource(
+                name: ZoneResourceView(
                     allocatable=one.allocatable, reported=one.available, free=max(0, left.get(name, one.available))
                 )
                 for name, one in sorted(zone.resources.items())
@@ -183,9 +183,9 @@ def asks_of(demand: PodDemand) -> str:
     return ", ".join(f"{name} {show(name, amount)}" for name, amount in sorted(totals.items())) or "nothing"
 
 
-def encode(view: ZonesView) -> bytes:
+def encode(view: ZoneViews) -> bytes:
     return msgspec.json.encode(view)
 
 
-def decode(body: bytes) -> ZonesView:
-    return msgspec.json.decode(body, type=ZonesView)
+def decode(body: bytes) -> ZoneViews:
+    return msgspec.json.decode(body, type=ZoneViews)

@@ -9,7 +9,7 @@ from ..model.numa import AmountsByZone
 from ..model.resources import CPU, rough
 from ..numa.demand import MILLI
 from ..numa.zone_names import zone_name
-from ..numa.zone_state import ZoneState, amounts
+from ..numa.zone_state import ZoneState
 from ..state.numa.zone_states import NO_ZONES, ZoneStates
 from ..state.snapshot import Snapshot
 from ..state.table import IntArray
@@ -33,16 +33,14 @@ class ZonesOfLeaves(NamedTuple):
 
     def of(self, leaf: int) -> dict[int, dict[str, tuple[int, int]]]:
         """By zone and resource what is free, and how much pods may have; nothing where zones are not known."""
-        [now] = self.zones.on(self.rows[leaf : leaf + 1], "now").tolist()
-        return {} if now == NO_ZONES else _paired(self.zones.admissions.state(now))
-
-
-def _paired(state: ZoneState) -> dict[int, dict[str, tuple[int, int]]]:
-    most = most_of(state)
-    return {
-        zone: {name: (max(0, free), most[zone].get(name, 0)) for name, free in sorted(own.items())}
-        for zone, own in sorted(amounts(state).items())
-    }
+        now, empty = (int(self.zones.on(self.rows[leaf : leaf + 1], view)[0]) for view in ("now", "empty"))
+        if now == NO_ZONES:
+            return {}
+        free, most = self.zones.admissions.free(now), self.zones.admissions.free(empty)
+        return {
+            zone: {name: (max(0, left), most[zone].get(name, 0)) for name, left in sorted(own.items())}
+            for zone, own in sorted(free.items())
+        }
 
 
 def most_of(state: ZoneState) -> AmountsByZone:

@@ -15,14 +15,14 @@ import msgspec
 
 from ..model.number import number_of
 from ..model.resources import show
-from ..observe.zone_views import NodeView, SeatOfPods, ZoneOfNode, ZoneResource, ZonesView
+from ..observe.zone_views import SeatOfPods, ZonedNodeView, ZoneOfNode, ZoneResourceView, ZoneViews
 from .bars import FREE, USED, bar
 from .lines import span
 
 MOST_NODES = 20
 
 
-def zones_lines(view: ZonesView, wide: bool = False) -> Iterator[str]:
+def zones_lines(view: ZoneViews, wide: bool = False) -> Iterator[str]:
     """Every node with a report, and how many have none; `wide` shows all nodes, options and distances."""
     if view.mode == "off":
         yield "NUMA zones do not count: numa.mode is off in the configuration, or the gate NumaZones is"
@@ -37,7 +37,7 @@ def zones_lines(view: ZonesView, wide: bool = False) -> Iterator[str]:
         yield f"{count} without a report, where pods are placed by node totals: {names}"
 
 
-def node_lines(one: NodeView, now: float, wide: bool) -> Iterator[str]:
+def node_lines(one: ZonedNodeView, now: float, wide: bool) -> Iterator[str]:
     policy = "policy none" if one.policy == "none" else f"{one.policy}, scope {one.scope}"
     age = "" if one.at is None else f"; report {span(max(0.0, now - one.at))} old"
     gone = "" if one.exists else "; there is no such Node"
@@ -58,7 +58,7 @@ def node_lines(one: NodeView, now: float, wide: bool) -> Iterator[str]:
         yield f"  paused for {span(pause.seconds)}, because the kubelet refused such a pod: {pause.asks}"
 
 
-def _zone_lines(one: NodeView, wide: bool) -> Iterator[str]:
+def _zone_lines(one: ZonedNodeView, wide: bool) -> Iterator[str]:
     names = [len(name) for zone in one.zones for name in zone.resources]
     width, zone_width = max(names, default=0), max((len(zone.name) for zone in one.zones), default=0)
     distances = wide or len({value for zone in one.zones for value in zone.distances.values()}) > 2
@@ -75,7 +75,7 @@ def _zone_lines(one: NodeView, wide: bool) -> Iterator[str]:
                 yield f"  {'':<{zone_width}}   {_seat(seat, zone)}"
 
 
-def _resource(name: str, amounts: ZoneResource, width: int) -> str:
+def _resource(name: str, amounts: ZoneResourceView, width: int) -> str:
     used = max(0, amounts.allocatable - amounts.free)
     drawn = bar([(USED, used), (FREE, amounts.free)])
     text = f"{name:<{width}}  {drawn}  {show(name, amounts.free)} of {show(name, amounts.allocatable)} free"
@@ -94,7 +94,7 @@ def _who(seat: SeatOfPods) -> str:
     return f"{number_of(seat.pods, 'pod')} to come of {seat.workload}"
 
 
-def _strangers(one: NodeView) -> Iterator[str]:
+def _strangers(one: ZonedNodeView) -> Iterator[str]:
     """Pods with something of their own, nobody knows where."""
     names = [seat.pod for seat in one.pods if not seat.zones]
     if names:
@@ -102,11 +102,11 @@ def _strangers(one: NodeView) -> Iterator[str]:
         yield f"  zones unknown, accounted for by the report: {', '.join(names[:5])}{more}"
 
 
-def _differs(one: NodeView) -> bool:
+def _differs(one: ZonedNodeView) -> bool:
     return any(amounts.free != amounts.reported for zone in one.zones for amounts in zone.resources.values())
 
 
-def zones_data(view: ZonesView) -> dict[str, Any]:
+def zones_data(view: ZoneViews) -> dict[str, Any]:
     """The same as data: amounts as Kubernetes writes them."""
     found: dict[str, Any] = msgspec.to_builtins(view)
     for node in found["nodes"]:

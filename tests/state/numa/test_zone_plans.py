@@ -6,7 +6,7 @@ from closeknit.model.container import Container
 from closeknit.model.numa import AmountsByZone, NodeZones, TopologyManager, Zone, ZoneAmounts
 from closeknit.model.numa_settings import NumaSettings
 from closeknit.model.resources import CPU, MEMORY
-from closeknit.numa.admissions import Refused
+from closeknit.numa.admissions import RefusedPod
 from closeknit.numa.demand import PodDemand
 from closeknit.numa.fingerprint import fingerprint
 from closeknit.state.numa.zone_plans import KubeletPod, ZonePlans
@@ -19,8 +19,8 @@ def demand(cpus: int, memory: int) -> PodDemand:
     return PodDemand.of([Container.of(amounts, amounts)])
 
 
-def needs(cpus: int, memory: int, expected: AmountsByZone | None = None) -> PodNeeds:
-    return PodNeeds(demand(cpus, memory), ("main",), expected=expected)
+def needs(cpus: int, memory: int, expected: AmountsByZone | None = None) -> KubeletPod:
+    return KubeletPod(demand(cpus, memory), ("main",), expected=expected)
 
 
 def report(cpus: int, *memory: int, pods: tuple[str, ...] = ()) -> NodeZones:
@@ -34,7 +34,7 @@ def report(cpus: int, *memory: int, pods: tuple[str, ...] = ()) -> NodeZones:
 
 
 def admits(plans: ZonePlans, asked: PodDemand) -> bool:
-    return not isinstance(plans.admissions.admit(plans.on(NODE).now, asked, 1), Refused)
+    return not isinstance(plans.admissions.admit(plans.on(NODE).now, asked, 1), RefusedPod)
 
 
 def test_zones_that_serve_a_pod_together_serve_none_by_themselves() -> None:

@@ -23,7 +23,7 @@ from closeknit.model.topology import HOSTNAME, Topology
 from closeknit.numa.demand import PodDemand
 from closeknit.numa.fingerprint import fingerprint
 from closeknit.state.mirror import Mirror, Usage
-from closeknit.state.numa.zone_plans import PodNeeds, ZonePlans, holder_of
+from closeknit.state.numa.zone_plans import KubeletPod, ZonePlans, holder_of
 
 HOSTS = ("h0", "h1", "h2")
 POLICIES = ("single-numa-node", "restricted", "best-effort")
@@ -85,7 +85,7 @@ class ZonesInColumns(RuleBasedStateMachine):
         self.births += 1
         pod, shape = f"p{self.births}", shape_of(*asked)
         zones = {zone: {CPU: asked[0] * 1000, MEMORY: asked[1]}} if zone < 2 else None
-        needs = PodNeeds(demand_of(shape), ("main",), expected=zones)
+        needs = KubeletPod(demand_of(shape), ("main",), expected=zones)
         self.plans.put_pod(f"default/{pod}", name, needs, holder_of(key, "main") if zone < 2 else "")
         self.bound[pod] = name
         self.mirror.rezone((name,))

@@ -9,7 +9,7 @@ counts only while the node is laid out as it was: a kubelet that was reconfigure
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from ...numa.admitting import Admitting
@@ -35,7 +35,7 @@ def bound_state(
     """
     numbers, placed = [], dict[str, Zoned]()
     for one in readings.every:
-        number, given = _of_reading(admissions, one, rules)
+        number, given = _of_reading(admissions, one, rules, located)
         numbers.append(number)
         placed.update(given)
     if not numbers:

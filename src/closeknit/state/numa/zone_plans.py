@@ -26,7 +26,7 @@ from ...numa.demand import MILLI, PodDemand
 from ...numa.layout import STATIC, KubeletRules, Layout, layout_of
 from ...numa.memory_groups import groups_of
 from ...numa.reported import unknown
-from ...numa.zone_state import ZonedAmounts, amounts, state_of_report
+from ...numa.zone_state import ZonedAmounts
 from .accounts import ZoneAccounts
 from .bound_pod import AccountedPod
 from .bound_state import bound_state
@@ -95,7 +95,7 @@ class ZonePlans:
         self._births = 0
         self._held: dict[Place, dict[str, tuple[Usage, int]]] = {}
         self._expected: dict[str, dict[str, Zoned]] = {}
-        self._assumed: dict[str, dict[str, Zoned]] = {}
+        self._assumed: dict[str, Mapping[str, Zoned]] = {}
         """The zones that were assumed of bound pods of which nobody tells any, by uid."""
         self._demands: dict[Shape, PodDemand] = {}
         self._now: dict[str, int] = {}
@@ -261,6 +261,17 @@ class ZonePlans:
             _add(expected, plan.holder, given_now)
         self._now[node] = number
         return RowZones(number, room, empty, held, self.pauses.on(node, self.now))
+
+    def _located(self, node: str, layout: Layout) -> dict[str, ZonedAmounts]:
+        """What the pods have whose zones are known, with the groups of zones that their memory comes from."""
+        every = (
+            (self._pods[key][0], self.accounts.zones_of(uid, self.now)) for uid, key in self._on.get(node, {}).items()
+        )
+        return {
+            pod.uid: ZonedAmounts.of(zones, groups_of(pod.demand, zones, layout))
+            for pod, zones in every
+            if zones is not None
+        }
 
     def _without(self, number: int, held: Mapping[str, Zoned]) -> int:
         """The state without the pods of workloads."""

@@ -60,7 +60,7 @@ class ZoneStates:
 
     def __init__(
         self,
-        admissions: Admissions,
+        admissions: Admitting,
         demand_of: Callable[[Shape], PodDemand],
         rows: int,
         unknown_on: Callable[[str], Sequence[str]] = lambda _: (),
