@@ -63,7 +63,7 @@ class _Answers:
 
 
 class Admissions:
-    """`keep` forgets all states but some; whoever holds numbers calls it when there are too many (`is_crowded`)."""
+    """`keep` forgets all states but some: the holder of the numbers calls it when there are too many (`is_crowded`)."""
 
     def __init__(self) -> None:
         self._states: dict[int, ZoneState] = {}

@@ -1,4 +1,4 @@
-"""What is asked about the zones of nodes, whoever answers: kubelets, or the filter of NodeResourceTopologyMatch.
+"""The questions about the zones of nodes, which kubelets or the filter of NodeResourceTopologyMatch answer.
 
 What is free in the zones of a node is one state, and a state is a number: a node is one number in a column.
 """

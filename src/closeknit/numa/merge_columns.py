@@ -31,8 +31,8 @@ def merged(sets: ZoneSets, groups: Sequence[Hints], strictly: bool) -> tuple[Int
     common = np.ones((rows, len(sets.masks)), np.bool_)
     for one in groups:
         common &= (one.good & (sets.sizes == one.least[:, None])) | one.open[:, None]
-    nobody = np.logical_and.reduce([one.open for one in groups])
-    common[nobody] = sets.sizes == sets.sizes.max()
+    open_rows = np.logical_and.reduce([one.open for one in groups])
+    common[open_rows] = sets.sizes == sets.sizes.max()
     preferred: BoolArray = common.max(axis=1)
     column: IntArray = np.where(common, sets.fitness, LAST).argmin(axis=1)
     column[~preferred] = -1

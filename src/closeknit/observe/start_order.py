@@ -4,8 +4,8 @@ What a kubelet gives a pod decides what the next one finds. The plan for a host 
 until its kubelet has admitted those before it; pods of equal demand may change places. A pod that does not exist yet is
 waited for only for a while after its workload was admitted: one that has finished for good never comes.
 
-A pod for which no zones are left waits as long: what was promised before a host reported its zones, or before somebody
-else took them, would be refused. Nor does a pod start while its host is paused for pods like it.
+A pod for which no zones are left waits as long: what was promised before a host reported its zones, or before another
+pod took them, would be refused. Nor does a pod start while its host is paused for pods like it.
 """
 
 from __future__ import annotations

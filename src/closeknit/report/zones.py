@@ -95,7 +95,7 @@ def _who(seat: SeatOfPods) -> str:
 
 
 def _strangers(one: ZonedNodeView) -> Iterator[str]:
-    """Pods with something of their own, nobody knows where."""
+    """Pods that pin something in zones that are unknown."""
     names = [seat.pod for seat in one.pods if not seat.zones]
     if names:
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""

@@ -37,7 +37,7 @@ def report(*free: int, **more: Any) -> NodeZones:
 
 
 def pod(name: str, cpu: float = 1, zone: int | None = 0, uid: str = "", **more: Any) -> AccountedPod:
-    """A pod that we placed in a zone, or of which nobody told the zone."""
+    """A pod that we placed in a zone, or one whose zone is unknown."""
     zones = None if zone is None else {zone: {"cpu": round(cpu * 1000)}}
     made = {"demand": demand(cpu), "names": ("c",), "expected": zones, **more}
     return AccountedPod("default", name, uid or f"uid-{name}", NODE, **made)

@@ -81,7 +81,7 @@ class ZonesInColumns(RuleBasedStateMachine):
 
     @rule(name=hosts, key=keys, asked=amounts, zone=st.integers(0, 2))
     def bind(self, name: str, key: str, asked: tuple[int, int], zone: int) -> None:
-        """A pod of a workload, or with zone 2 a foreign one in a zone that nobody tells."""
+        """A pod of a workload, or with zone 2 a foreign one whose zone is unknown."""
         self.births += 1
         pod, shape = f"p{self.births}", shape_of(*asked)
         zones = {zone: {CPU: asked[0] * 1000, MEMORY: asked[1]}} if zone < 2 else None

@@ -59,7 +59,7 @@ class ZonesLeft:
 
 
 class FilterAdmissions:
-    """`keep` forgets all states but some; whoever holds numbers calls it when there are too many (`is_crowded`)."""
+    """`keep` forgets all states but some: the holder of the numbers calls it when there are too many (`is_crowded`)."""
 
     policies: frozenset[TopologyPolicy] = frozenset()
     """No policy counts but single-numa-node, so that hosts are not tried with a stricter one."""

@@ -86,7 +86,7 @@ class ZoneAccounts:
         return sum(len(one.unaccounted(now)) for one in self._nodes.values())
 
     def told_zones(self, uid: str, now: float) -> tuple[str, AmountsByZone] | None:
-        """The same, and by whom: reported, observed or expected."""
+        """The same, and the source: reported, observed or expected."""
         zones, node = self.zones_of(uid, now), self._node_of.get(uid)
         return None if zones is None or node is None else (self._nodes[node].told_by(uid, zones), zones)
 

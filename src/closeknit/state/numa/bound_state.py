@@ -1,6 +1,6 @@
 """What a node's zones have free as one state, from the readings of its report.
 
-    readings ── pods of which nobody told the zones ──▶ states ── least ──▶ number
+    readings ── bound pods whose zones are unknown ──▶ states ── least ──▶ number
                 as the kubelet would choose them
 
 Where a report can be read in several ways, only what is free in all of them is free. A reading of an earlier report
@@ -20,7 +20,7 @@ from .zone_states import NO_ZONES, Zoned
 
 
 class BoundState(NamedTuple):
-    """`placed` are the zones of pods of which nobody told any, by uid."""
+    """`placed` are the zones assumed for pods whose zones are unknown, by uid."""
 
     number: int = NO_ZONES
     placed: Mapping[str, Zoned] = {}

@@ -22,7 +22,7 @@ Amounts = Counter[tuple[int, str]]
 
 @dataclass(frozen=True, slots=True)
 class ZoneReading:
-    """The zones with what is available now. `unplaced` are pods to be charged of which no one told the zones, in
+    """The zones with what is available now. `unplaced` are pods to be charged whose zones are unknown, in
     the order in which they were bound, as far as that is known."""
 
     zones: NodeZones

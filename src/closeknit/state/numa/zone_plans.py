@@ -96,7 +96,7 @@ class ZonePlans:
         self._held: dict[Place, dict[str, tuple[Usage, int]]] = {}
         self._expected: dict[str, dict[str, Zoned]] = {}
         self._assumed: dict[str, Mapping[str, Zoned]] = {}
-        """The zones that were assumed of bound pods of which nobody tells any, by uid."""
+        """The zones that were assumed for bound pods whose zones are unknown, by uid."""
         self._demands: dict[Shape, PodDemand] = {}
         self._now: dict[str, int] = {}
         self.pauses = RefusalPauses()
